@@ -1,0 +1,33 @@
+# `make up` takes a bare machine to its first run; everything after it is `dagger call`.
+ENGINE := .slipway/engine
+
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+up: engine ## Take this machine from nothing to the tools' versions
+	@eval "$$($(ENGINE) env)" && dagger --progress=plain --silent call toolchain versions
+
+engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
+	@$(ENGINE) up
+
+env: $(ENGINE) ## Print the lines for your shell: eval "$$(make -s env)"
+	@$(ENGINE) env
+
+status logs: $(ENGINE)
+	@$(ENGINE) $@
+
+down: $(ENGINE) ## Stop the engine and leave the machine as it was
+	@$(ENGINE) down
+
+clean: $(ENGINE) ## Stop the engine and delete all that it built
+	@$(ENGINE) clean
+
+test: ## Run every test and check; the one test command
+	@./dev/test
+
+$(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
+	@go build -C dev/engine -o ../../$@ .
+
+.PHONY: help up engine env status logs down clean test

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// Toolchain is the container in which the OpenTofu stages run.
+type Toolchain struct {
+	// The container itself, to look around in: `dagger call toolchain container terminal`.
+	Container *dagger.Container
+	// +private
+	Pins *dagger.File
+}
+
+// Toolchain builds the tools' container from the pins.
+func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
+	debian, err := m.image(ctx, "DEBIAN")
+	if err != nil {
+		return nil, err
+	}
+	golang, err := m.image(ctx, "GOLANG")
+	if err != nil {
+		return nil, err
+	}
+	opentofu, err := m.image(ctx, "OPENTOFU")
+	if err != nil {
+		return nil, err
+	}
+	runner, err := m.runner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const certificates = "/etc/ssl/certs/ca-certificates.crt"
+	return &Toolchain{
+		Pins: m.Pins,
+		Container: debian.
+			// Debian's slim image has none, and installing them would not be reproducible.
+			WithFile(certificates, golang.File(certificates)).
+			WithFile("/usr/local/bin/tofu", opentofu.File("/usr/local/bin/tofu")).
+			WithFile("/usr/local/bin/slipway", runner),
+	}, nil
+}
+
+// Versions runs every tool and prints its version beside its pin. It fails if
+// one is not the pinned version.
+func (t *Toolchain) Versions(ctx context.Context) (string, error) {
+	return t.Container.
+		WithMountedFile("/run/pins.env", t.Pins).
+		WithExec([]string{"slipway", "toolchain", "--pins", "/run/pins.env"}).
+		Stdout(ctx)
+}

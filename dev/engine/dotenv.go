@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// rememberPins sets PINS in .env, from which every `dagger call` takes it, or
+// removes it where the upstream images are used. Other lines stay as they are.
+func (s settings) rememberPins(pins string) error {
+	old, err := os.ReadFile(s.dotEnv())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(old)) {
+		if !strings.HasPrefix(line, "PINS=") {
+			text.WriteString(line)
+		}
+	}
+	if text.Len() > 0 && !strings.HasSuffix(text.String(), "\n") {
+		text.WriteString("\n")
+	}
+	if pins != "" {
+		text.WriteString("PINS=" + pins + "\n")
+	}
+	if text.String() == string(old) {
+		return nil
+	}
+	// .env may name secrets.
+	return writeFile(s.dotEnv(), []byte(text.String()), 0o600)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// enginePackages are what the engine runs (containers, their network and names,
+// git sources), the registry beside it, and its way to the host's network.
+var enginePackages = []string{
+	"ca-certificates", "openssl", // openssl: c_rehash, for a host with certificates of its own
+	"runc", "containernetworking-plugins", "iptables", "dnsmasq-base",
+	"git", "openssh-client",
+	"docker-registry",
+	"passt", // joins the engine's network to the host's, from outside
+}
+
+// enginePrograms maps Dagger's programs to where the engine looks for them.
+var enginePrograms = map[string]string{
+	"engine":  "usr/local/bin/dagger-engine",
+	"init":    "usr/local/bin/dagger-init",
+	"dnsname": "opt/cni/bin/dnsname",
+}
+
+// engineLinks are Debian's programs at the paths where the engine wants them.
+var engineLinks = map[string]string{
+	"usr/local/bin/runc":     "/usr/sbin/runc",
+	"opt/cni/bin/bridge":     "/usr/lib/cni/bridge",
+	"opt/cni/bin/loopback":   "/usr/lib/cni/loopback",
+	"opt/cni/bin/firewall":   "/usr/lib/cni/firewall",
+	"opt/cni/bin/host-local": "/usr/lib/cni/host-local",
+}
+
+// engineRoot is the root that the engine's container starts from.
+func (s settings) engineRoot() product {
+	dagger := s.dagger()
+	return product{
+		name:   "engine-root",
+		inputs: append(debianInputs(enginePackages), "root 1", dagger.key()),
+		make: func(ctx context.Context, dir string) error {
+			programs, err := s.ensure(ctx, dagger)
+			if err != nil {
+				return err
+			}
+			if err := s.debian(ctx, enginePackages, dir); err != nil {
+				return err
+			}
+			for _, folder := range []string{"opt/cni/bin", "usr/local/bin", "etc/dagger", "var/lib/dagger", "var/lib/registry", "run/dagger", "usr/local/share/dagger/content"} {
+				if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+					return err
+				}
+			}
+			for name, path := range enginePrograms {
+				if err := install(filepath.Join(programs, name), filepath.Join(dir, path), 0o755); err != nil {
+					return err
+				}
+			}
+			for path, target := range engineLinks {
+				if err := os.Symlink(target, filepath.Join(dir, path)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// install copies the file at from.
+func install(from, to string, mode fs.FileMode) error {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := copyFile(f, from); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// goSDK is the image in which the engine compiles Go modules: the golang image
+// and Dagger's code generator. The engine reads it as an OCI layout.
+func (s settings) goSDK() product {
+	dagger, golang := s.dagger(), golangImage.product(s)
+	return product{
+		name:   "go-sdk",
+		inputs: []string{"sdk 2", dagger.key(), golang.key()},
+		make: func(ctx context.Context, dir string) error {
+			programs, err := s.ensure(ctx, dagger)
+			if err != nil {
+				return err
+			}
+			base, err := s.ensure(ctx, golang)
+			if err != nil {
+				return err
+			}
+			image, err := readImage(base)
+			if err != nil {
+				return err
+			}
+			below, err := image.Layers()
+			if err != nil {
+				return err
+			}
+			if err := s.assemble(dir, golangImage.env, func(scratch string) ([]string, error) {
+				// The engine mounts its Go caches over these, and wants them there.
+				nothing := filepath.Join(scratch, "nothing")
+				if err := os.Mkdir(nothing, 0o755); err != nil {
+					return nil, err
+				}
+				var archives []string
+				for _, layer := range below {
+					digest, err := layer.Digest()
+					if err != nil {
+						return nil, err
+					}
+					archives = append(archives, filepath.Join(base, "blobs", digest.Algorithm, digest.Hex))
+				}
+				top := filepath.Join(scratch, "codegen.tar")
+				return append(archives, top), writeLayer(top,
+					placement{filepath.Join(programs, "codegen"), "/usr/local/bin/codegen", always},
+					placement{nothing, "/go/pkg/mod", always},
+					placement{nothing, "/root/.cache/go-build", always})
+			}); err != nil {
+				return err
+			}
+			// The engine's content store wants this folder, and mounts read-only.
+			return os.Mkdir(filepath.Join(dir, "ingest"), 0o755)
+		},
+	}
+}

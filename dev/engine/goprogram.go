@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// goVersion builds everything, whatever Go the host has, so that the same
+// sources give the same bytes everywhere. It is also what the golang image and
+// the engine's Go SDK hold.
+//
+// renovate: datasource=golang-version depName=go
+const goVersion = "1.26.8"
+
+// goToolchain is that version as the Go project publishes it.
+var goToolchain = goModule{
+	path:    "golang.org/toolchain",
+	version: "v0.0.1-go" + goVersion + ".linux-amd64",
+	sum:     "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM=",
+}
+
+// A goModule is one version of a module with the checksum of its content, which
+// covers its go.mod and go.sum, and so everything that it builds with.
+type goModule struct{ path, version, sum string }
+
+func (m goModule) String() string { return m.path + "@" + m.version }
+
+// A goProgram is built inside its own module, because the replace lines of a
+// go.mod count only there.
+type goProgram struct {
+	module   goModule
+	packages []string // relative to the module, such as ./cmd/tofu
+	ldflags  string   // besides -s -w
+
+	// For a module that does not build as the proxy serves it, because modules
+	// nested in its repository are missing:
+	modEdits []string          // arguments of go mod edit
+	sums     []string          // lines that go.sum then lacks
+	files    map[string]string // to add: path in the module, content
+}
+
+// inputs lists all that the program's bytes depend on.
+func (g goProgram) inputs() []string {
+	in := []string{goVersion, g.module.String(), g.module.sum, g.ldflags}
+	in = slices.Concat(in, g.packages, g.modEdits, g.sums)
+	for _, path := range slices.Sorted(maps.Keys(g.files)) {
+		in = append(in, path, g.files[path])
+	}
+	return in
+}
+
+// build compiles the program's packages into dir.
+func (g goProgram) build(ctx context.Context, s settings, dir string) error {
+	source, err := s.downloadModule(ctx, g.module)
+	if err != nil {
+		return err
+	}
+	if g.modEdits != nil || g.files != nil {
+		// At a fixed path, so that a build that was interrupted finds its objects again.
+		work := filepath.Join(s.cache, "work", filepath.Base(g.module.path))
+		defer os.RemoveAll(work)
+		if err := g.adapt(ctx, s, source, work); err != nil {
+			return err
+		}
+		source = work
+	}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags=-s -w " + g.ldflags, "-o", dir + "/"}
+	_, err = s.goCommand(ctx, source, nil, append(args, g.packages...)...)
+	return err
+}
+
+// adapt copies the module to work and changes what keeps it from building.
+func (g goProgram) adapt(ctx context.Context, s settings, source, work string) error {
+	if err := os.RemoveAll(work); err != nil {
+		return err
+	}
+	if err := os.CopyFS(work, os.DirFS(source)); err != nil {
+		return err
+	}
+	for path, content := range g.files {
+		if err := writeFile(filepath.Join(work, path), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	goSum := filepath.Join(work, "go.sum")
+	sums, err := os.ReadFile(goSum)
+	if err != nil {
+		return err
+	}
+	sums = append(sums, strings.Join(g.sums, "\n")+"\n"...)
+	if err := writeFile(goSum, sums, 0o644); err != nil {
+		return err
+	}
+	_, err = s.goCommand(ctx, work, nil, append([]string{"mod", "edit"}, g.modEdits...)...)
+	return err
+}
+
+// downloadModule fetches a module into the cache, holds it against its pinned
+// checksum and returns its folder. The pin takes the place of the checksum
+// database, which does not know some of these modules; their dependencies are
+// held against their go.sum as usual.
+func (s settings) downloadModule(ctx context.Context, m goModule) (string, error) {
+	out, err := s.goCommand(ctx, s.cache, []string{"GONOSUMDB=" + m.path}, "mod", "download", "-json", m.String())
+	if err != nil {
+		return "", err
+	}
+	var got struct{ Dir, Sum string }
+	if err := json.Unmarshal(out, &got); err != nil {
+		return "", fmt.Errorf("read what go mod download says of %s: %w", m, err)
+	}
+	if got.Sum != m.sum {
+		return "", fmt.Errorf("module %s has the checksum %s, not the pinned %s", m, got.Sum, m.sum)
+	}
+	return got.Dir, nil
+}
+
+// goCommand runs the host's go, which fetches goVersion if it is another one
+// itself, with its caches inside ours.
+func (s settings) goCommand(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(),
+		"GOTOOLCHAIN=go"+goVersion, "GOWORK=off", "GOFLAGS=-modcacherw", "CGO_ENABLED=0",
+		"GOMODCACHE="+filepath.Join(s.cache, "go", "mod"),
+		"GOCACHE="+filepath.Join(s.cache, "go", "build"))
+	cmd.Env = append(cmd.Env, env...)
+	return output(cmd)
+}
+
+// output runs cmd and returns its standard output; an error carries the end of
+// what it wrote besides.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
+	}
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	lines := strings.Split(strings.TrimSpace(stderr.String()+"\n"+stdout.String()), "\n")
+	tail := strings.Join(lines[max(0, len(lines)-12):], "\n  ")
+	if offline(stderr.String()) {
+		return nil, refuse("connect this machine and repeat the command: what is done is kept", "no network: %s\n  %s", cmd, tail)
+	}
+	return nil, fmt.Errorf("%s: %w\n  %s", strings.Join(cmd.Args[:min(3, len(cmd.Args))], " "), err, tail)
+}
+
+// offline recognises what go, apt and mmdebstrap write when no server answers.
+func offline(text string) bool {
+	for _, sign := range []string{
+		"dial tcp", "no such host", "network is unreachable", // go
+		"Temporary failure resolving", "Could not resolve", "Could not connect", "Cannot initiate the connection", // apt
+	} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// An image is built here for a machine that reaches no registry. To add one,
+// add its entry to images and its line to ci/pins.env.
+type image struct {
+	pin      string    // its name in ci/pins.env, which also says its reference
+	debian   bool      // on a minimal Debian …
+	packages []string  // … with these packages
+	goRoot   bool      // with the Go toolchain at /usr/local/go
+	program  goProgram // compiled and put …
+	at       string    // … at this path; empty: no program
+	env      []string
+}
+
+// images hold what our functions use of the upstream images of the same name,
+// at the same paths. The golang image has no C compiler: we build without cgo.
+var images = []image{
+	{pin: "DEBIAN", debian: true},
+	golangImage,
+	{
+		pin: "OPENTOFU",
+		program: goProgram{
+			module: goModule{
+				path:    "github.com/opentofu/opentofu",
+				version: "v1.12.6",
+				sum:     "h1:0VT4P8pMmGcCUnQ9JDrJ+Qg2d35Vzm4FFd/9+H7oF98=",
+			},
+			packages: []string{"./cmd/tofu"},
+			ldflags:  "-X github.com/opentofu/opentofu/version.dev=no",
+		},
+		at: "/usr/local/bin/tofu",
+	},
+}
+
+var golangImage = image{
+	pin:      "GOLANG",
+	debian:   true,
+	packages: []string{"ca-certificates", "git", "openssh-client"},
+	goRoot:   true,
+	env: []string{
+		"PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"GOLANG_VERSION=" + goVersion, "GOTOOLCHAIN=local", "GOPATH=/go",
+	},
+}
+
+// product is the image as an OCI layout.
+func (i image) product(s settings) product {
+	inputs := slices.Concat([]string{"image 1", i.at}, i.env)
+	if i.debian {
+		inputs = append(inputs, debianInputs(i.packages)...)
+	}
+	if i.goRoot {
+		inputs = append(inputs, goToolchain.String(), goToolchain.sum)
+	}
+	if i.at != "" {
+		inputs = append(inputs, i.program.inputs()...)
+	}
+	return product{
+		name:   "image-" + strings.ToLower(i.pin),
+		inputs: inputs,
+		make: func(ctx context.Context, dir string) error {
+			return s.assemble(dir, i.env, func(scratch string) ([]string, error) { return i.layers(ctx, s, scratch) })
+		},
+	}
+}
+
+// layers archives each of the image's layers in scratch, lowest first.
+func (i image) layers(ctx context.Context, s settings, scratch string) (archives []string, err error) {
+	next := func(name string) string {
+		archives = append(archives, filepath.Join(scratch, name+".tar"))
+		return archives[len(archives)-1]
+	}
+	if i.debian {
+		if err := s.debian(ctx, i.packages, next("debian")); err != nil {
+			return nil, err
+		}
+	}
+	if i.goRoot {
+		from, err := s.downloadModule(ctx, goToolchain)
+		if err != nil {
+			return nil, err
+		}
+		// Modules carry no modes; these are the two folders of programs.
+		executable := func(name string) bool { return strings.HasPrefix(name, "bin/") || strings.HasPrefix(name, "pkg/tool/") }
+		if err := writeLayer(next("go"), placement{from, "/usr/local/go", executable}); err != nil {
+			return nil, err
+		}
+	}
+	if i.at != "" {
+		if err := i.program.build(ctx, s, scratch); err != nil {
+			return nil, err
+		}
+		built := filepath.Join(scratch, filepath.Base(i.program.packages[0]))
+		if err := writeLayer(next("program"), placement{built, i.at, always}); err != nil {
+			return nil, err
+		}
+	}
+	return archives, nil
+}
+
+// assemble writes the image of the layers that archive makes to dir.
+func (s settings) assemble(dir string, env []string, archive func(scratch string) ([]string, error)) error {
+	scratch, err := os.MkdirTemp(s.cache, "image-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	archives, err := archive(scratch)
+	if err != nil {
+		return err
+	}
+	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+		OS: "linux", Architecture: "amd64",
+		Config: v1.Config{Env: env},
+		RootFS: v1.RootFS{Type: "layers"},
+	})
+	if err != nil {
+		return err
+	}
+	img = mutate.ConfigMediaType(mutate.MediaType(img, types.OCIManifestSchema1), types.OCIConfigJSON)
+	for _, path := range archives {
+		layer, err := openLayer(path)
+		if err != nil {
+			return err
+		}
+		if img, err = mutate.AppendLayers(img, layer); err != nil {
+			return err
+		}
+	}
+	out, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	return out.AppendImage(img)
+}
+
+// readImage opens the one image of the layout at dir.
+func readImage(dir string) (v1.Image, error) {
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	if len(manifest.Manifests) != 1 {
+		return nil, fmt.Errorf("%s holds %d images instead of one", dir, len(manifest.Manifests))
+	}
+	return index.Image(manifest.Manifests[0].Digest)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostPackages are the Debian packages that up installs on the host: what makes
+// a Debian root and what runs a container.
+var hostPackages = map[string]string{ // a program to look for: its package
+	"mmdebstrap": "mmdebstrap",
+	"runc":       "runc",
+}
+
+// checkMachine refuses a machine on which no engine can be built.
+func checkMachine() error {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on linux/amd64, not on %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	if err := checkRoot(); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on Debian and its kin: there is no apt-get")
+	}
+	if _, err := os.Stat("/dev/net/tun"); err != nil {
+		return refuse("modprobe tun", "the engine's network needs /dev/net/tun: %v", err)
+	}
+	return nil
+}
+
+func checkRoot() error {
+	if uid := os.Geteuid(); uid != 0 {
+		return refuse("sudo make engine, or start Docker and install the Dagger CLI "+daggerVersion, "only root can build and run an engine, and this is user %d", uid)
+	}
+	return nil
+}
+
+// Room in GB that the cache takes from cold, and that a start takes once all is made.
+const (
+	roomToBuild = 15
+	roomToStart = 3
+)
+
+// checkRoom refuses a disk that would fill up halfway.
+func (s settings) checkRoom() error {
+	if err := os.MkdirAll(s.products(), 0o755); err != nil {
+		return err
+	}
+	need := roomToStart
+	for _, p := range s.all() {
+		if !s.have(p) {
+			need = roomToBuild
+		}
+	}
+	var stat unix.Statfs_t
+	if err := unix.Statfs(s.cache, &stat); err != nil {
+		return err
+	}
+	if free := int(stat.Bavail * uint64(stat.Bsize) / 1e9); free < need {
+		return refuse("export SLIPWAY_CACHE_DIR=/a/larger/disk/slipway", "%s has %d GB left, and the engine needs %d", s.cache, free, need)
+	}
+	return nil
+}
+
+// checkPort refuses when another program has the registry's port.
+func (s settings) checkPort(ctx context.Context) error {
+	if s.running() {
+		return nil // it is ours
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.registryAddress())
+	if errors.Is(err, unix.EADDRINUSE) {
+		if _, ok := s.pasta(); ok {
+			return nil // left of an engine of ours that died
+		}
+		return refuse("export SLIPWAY_REGISTRY_PORT="+strconv.Itoa(s.port+1), "port %d on 127.0.0.1, meant for the registry, is taken", s.port)
+	}
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
+
+// checkNetwork asks the module proxy for one small answer, so that a machine
+// without a network is told before anything is installed.
+func (s settings) checkNetwork(ctx context.Context) error {
+	scratch, err := os.MkdirTemp(s.cache, "network-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	_, err = s.goCommand(ctx, scratch, []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + scratch}, "list", "-m", daggerPrograms.module.String())
+	return err
+}
+
+// installPackages installs those of hostPackages that are missing.
+func installPackages(ctx context.Context) error {
+	var missing []string
+	for program, name := range hostPackages {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	defer during("install " + strings.Join(missing, ", "))()
+	for _, args := range [][]string{
+		{"update", "-qq"},
+		append([]string{"install", "-y", "-qq", "--no-install-recommends", "debian-archive-keyring"}, missing...),
+	} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if _, err := output(cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock waits until no other up, down or clean works on the same cache.
+func (s settings) lock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(s.cache, 0o755); err != nil {
+		return nil, err
+	}
+	// Beside the cache, which clean deletes.
+	f, err := os.OpenFile(s.cache+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for said := false; ; {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", filepath.Base(f.Name()), err)
+		}
+		if !said {
+			say("another engine command is at work; waiting for it")
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

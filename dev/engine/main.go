@@ -1,0 +1,78 @@
+// Command engine gives a machine a Dagger engine of the pinned version.
+//
+// Where one answers already, or Docker can start one, it says so and uses that.
+// On a bare Debian machine it builds Dagger from Go modules and its root from
+// Debian packages, and runs the engine as one container: with its own root,
+// mounts, processes and network, so that the host keeps nothing of it but the
+// cache folder and, while it runs, the run folder. The images that Slipway pins
+// are built the same way and served from a registry on loopback.
+//
+// Read up.go first; each other file holds one part of it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+const usage = `usage: engine VERB
+
+  up      find an engine or build and start one, then pick its image pins in .env
+  down    stop the engine and take away its mounts, processes and network
+  status  say which engine is used and whether it answers
+  logs    print what the engine of this machine wrote
+  env     print the export lines that point a shell at the engine
+  clean   stop the engine and delete the cache folder
+
+settings, from the environment:
+  SLIPWAY_CACHE_DIR      what is built and kept   (default: ~/.cache/slipway)
+  SLIPWAY_RUN_DIR        the running engine       (default: /run/slipway)
+  SLIPWAY_REGISTRY_PORT  the registry on loopback (default: 5077)
+  SLIPWAY_STORE_GB       cap of the engine's store in GB (default: 20)
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "engine: error: %v\n", err)
+		var r *refusal
+		if errors.As(err, &r) {
+			fmt.Fprintf(os.Stderr, "engine: hint: %s\n", r.hint)
+			os.Exit(3)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		fmt.Fprint(os.Stderr, usage)
+		return refuse("run `make help` for the usual commands", "expected one verb, got %d arguments", len(args))
+	}
+	s, err := readSettings()
+	if err != nil {
+		return err
+	}
+	switch args[0] {
+	case "up":
+		return up(ctx, s)
+	case "down":
+		return down(s)
+	case "status":
+		return status(ctx, s)
+	case "logs":
+		return logs(s)
+	case "env":
+		return printEnv(ctx, s)
+	case "clean":
+		return clean(s)
+	default:
+		fmt.Fprint(os.Stderr, usage)
+		return refuse("run `make help` for the usual commands", "unknown verb %q", args[0])
+	}
+}

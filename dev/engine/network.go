@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// nameserver is the address at which pasta answers for the host's resolver,
+// also where that one listens on the host's loopback only.
+const nameserver = "169.254.1.1"
+
+// netns is the file that keeps the engine's network namespace.
+func (s settings) netns() string    { return filepath.Join(s.run, "netns") }
+func (s settings) pastaPID() string { return filepath.Join(s.run, "pasta.pid") }
+
+// startNetwork makes the engine's network: what it connects to goes out by the
+// host's own sockets; what comes in is the registry's port on the host's
+// loopback, and nothing else.
+//
+// pasta is that of the engine's root, run by that root's own loader: the one of
+// Debian 12 loses most of what is sent over more than a few connections at once
+// (measured with 16: 35 of 36 downloads failed, with this one none).
+func (s settings) startNetwork(root string) error {
+	if err := os.WriteFile(s.netns(), nil, 0o600); err != nil {
+		return err
+	}
+	if err := newNetworkNamespace(s.netns()); err != nil {
+		return fmt.Errorf("make a network namespace: %w", err)
+	}
+	port := strconv.Itoa(s.port)
+	_, err := output(exec.Command(filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
+		"--library-path", filepath.Join(root, "lib/x86_64-linux-gnu"), filepath.Join(root, "usr/bin/pasta"),
+		"--config-net", "--netns-only", "--runas", "0", "--quiet",
+		"--tcp-ports", "127.0.0.1/"+port+":"+port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none", "--host-lo-to-ns-lo",
+		"--dns-forward", nameserver, "--pid", s.pastaPID(), "--netns", s.netns()))
+	return err
+}
+
+// newNetworkNamespace makes one and keeps it by a mount at path.
+func newNetworkNamespace(path string) error {
+	result := make(chan error)
+	go func() {
+		// Never unlocked, so that the thread ends with this goroutine.
+		runtime.LockOSThread()
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			result <- err
+			return
+		}
+		result <- unix.Mount("/proc/thread-self/ns/net", path, "", unix.MS_BIND, "")
+	}()
+	return <-result
+}
+
+// stopNetwork ends pasta and gives up the namespace.
+func (s settings) stopNetwork() error {
+	if pid, ok := s.pasta(); ok {
+		if err := unix.Kill(pid, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("stop pasta: %w", err)
+		}
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if _, ok := s.pasta(); !ok {
+				break
+			}
+		}
+	}
+	return unmount(s.netns())
+}
+
+// pasta is the process that we started, if it is alive and still the same.
+func (s settings) pasta() (pid int, ok bool) {
+	data, err := os.ReadFile(s.pastaPID())
+	if err != nil {
+		return 0, false
+	}
+	pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return 0, false
+	}
+	cmdline, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false
+	}
+	return pid, strings.Contains(string(cmdline), s.netns())
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// runnerHostVariable is how Dagger's CLI is told of an engine.
+const runnerHostVariable = "_EXPERIMENTAL_DAGGER_RUNNER_HOST"
+
+// An otherEngine is one that we neither build nor stop.
+type otherEngine struct{ what string }
+
+// otherEngine finds the engine that the caller already has, if any: one that the
+// environment names and that answers, else one that the CLI starts in Docker.
+func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
+	version := cliVersion(ctx)
+	host := os.Getenv(runnerHostVariable)
+	if host != "" && host != s.runnerHost() {
+		if version != daggerVersion {
+			found := "there is no dagger in PATH"
+			if version != "" {
+				found = "the dagger in PATH is " + version
+			}
+			return nil, refuse("install the Dagger CLI "+daggerVersion+", or unset "+runnerHostVariable+" to build an engine",
+				"%s, and %s needs %s", found, host, daggerVersion)
+		}
+		if answers(ctx) {
+			return &otherEngine{"the engine at " + host}, nil
+		}
+		say("no engine answers at %s: looking further", host)
+		os.Unsetenv(runnerHostVariable)
+	}
+	if version == daggerVersion && dockerAnswers(ctx) {
+		return &otherEngine{"Docker and the dagger in PATH"}, nil
+	}
+	return nil, nil
+}
+
+// cliVersion is that of the dagger in PATH, or empty.
+func cliVersion(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "dagger", "version").Output()
+	if err != nil {
+		return ""
+	}
+	// dagger v0.19.10 (image://registry.dagger.io/engine:v0.19.10) linux/amd64
+	fields := strings.Fields(string(out))
+	if len(fields) < 2 {
+		return ""
+	}
+	return fields[1]
+}
+
+// answers says whether the engine that the environment names serves the CLI.
+func answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "dagger", "core", "version")
+	cmd.WaitDelay = time.Second
+	return cmd.Run() == nil
+}
+
+// dockerAnswers says whether a Docker daemon is there for the CLI to use.
+func dockerAnswers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := exec.CommandContext(ctx, "docker", "info").Run()
+	return err == nil && !errors.Is(err, exec.ErrNotFound)
+}

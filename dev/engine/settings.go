@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// settings say where things are and how large they may grow.
+type settings struct {
+	repo    string // the checkout: holds ci/pins.env and .env
+	cache   string // all that is built or downloaded; safe to delete while down
+	run     string // the running engine: its socket, mounts and log
+	port    int    // of the registry, on 127.0.0.1
+	storeGB int    // at which the engine starts to delete what it can make again
+}
+
+// Where the running engine keeps its parts. The socket's folder is one of its
+// own, because it is mounted into the engine's root.
+func (s settings) socket() string     { return filepath.Join(s.run, "socket", "engine.sock") }
+func (s settings) runnerHost() string { return "unix://" + s.socket() }
+func (s settings) logFile() string    { return filepath.Join(s.run, "engine.log") }
+
+// What of the cache other programs are told of.
+func (s settings) bin() string       { return filepath.Join(s.cache, "bin") }
+func (s settings) daggerCLI() string { return filepath.Join(s.bin(), "dagger") }
+
+// The two pins files: what upstream publishes, and what this machine built.
+func (s settings) upstreamPins() string { return filepath.Join(s.repo, "ci", "pins.env") }
+func (s settings) localPins() string    { return filepath.Join(s.repo, localPinsPath) }
+func (s settings) dotEnv() string       { return filepath.Join(s.repo, ".env") }
+
+// localPinsPath is relative to the repository, as .env names it.
+const localPinsPath = ".slipway/pins.env"
+
+func readSettings() (settings, error) {
+	repo, err := repository()
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{repo: repo, cache: os.Getenv("SLIPWAY_CACHE_DIR"), run: os.Getenv("SLIPWAY_RUN_DIR")}
+	if s.cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return settings{}, refuse("export SLIPWAY_CACHE_DIR=/var/cache/slipway", "no cache folder: %v", err)
+		}
+		s.cache = filepath.Join(user, "slipway")
+	}
+	if s.run == "" {
+		s.run = "/run/slipway"
+	}
+	for _, dir := range []*string{&s.cache, &s.run} {
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return settings{}, err
+		}
+	}
+	// A Unix socket's path holds at most 107 bytes.
+	if len(s.socket()) > 107 {
+		return settings{}, refuse("export SLIPWAY_RUN_DIR=/run/slipway", "run folder %q is too long for a socket", s.run)
+	}
+	if s.port, err = number("SLIPWAY_REGISTRY_PORT", 5077, 1, 65535); err != nil {
+		return settings{}, err
+	}
+	s.storeGB, err = number("SLIPWAY_STORE_GB", 20, 5, 1<<20)
+	return s, err
+}
+
+// number reads a whole number from the environment variable name.
+func number(name string, otherwise, least, most int) (int, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, refuse("export "+name+"="+strconv.Itoa(otherwise), "%s is %q, not a number from %d to %d", name, text, least, most)
+	}
+	return n, nil
+}
+
+// repository finds the checkout that the working directory is in.
+func repository() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "dagger.json"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if dir == filepath.Dir(dir) {
+			return "", refuse("cd to your checkout of Slipway", "no dagger.json in %s or above it", start)
+		}
+	}
+}

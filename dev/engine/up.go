@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"golang.org/x/sync/errgroup"
+)
+
+// up leaves the machine with an engine that answers and .env with the pins that
+// fit it. It is safe to repeat, to interrupt and to run twice at once.
+func up(ctx context.Context, s settings) error {
+	other, err := s.otherEngine(ctx)
+	if err != nil {
+		return err
+	}
+	if other != nil {
+		say("using %s, and the upstream images", other.what)
+		return s.rememberPins("")
+	}
+	if err := checkMachine(); err != nil {
+		return err
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if s.current(ctx) {
+		say("the engine runs: %s", s.runnerHost())
+		return s.rememberPins(localPinsPath)
+	}
+	if err := s.build(ctx); err != nil {
+		return err
+	}
+	if err := s.restart(ctx); err != nil {
+		return err
+	}
+	done := during("push the images to " + s.registryAddress())
+	if err := s.publish(ctx); err != nil {
+		return err
+	}
+	done()
+	// Last, because it says that nothing is left to do.
+	if err := writeFile(s.keyFile(), []byte(s.key()), 0o644); err != nil {
+		return err
+	}
+	say("the engine runs: %s", s.runnerHost())
+	return s.rememberPins(localPinsPath)
+}
+
+// all lists every product, those that take longest first.
+func (s settings) all() []product {
+	products := []product{s.dagger()}
+	for _, i := range images {
+		products = append(products, i.product(s))
+	}
+	return append(products, s.engineRoot(), s.goSDK())
+}
+
+// key changes with everything that the running engine was started from.
+func (s settings) key() string {
+	keys := []string{strconv.Itoa(s.port), strconv.Itoa(s.storeGB)}
+	for _, p := range s.all() {
+		keys = append(keys, p.key())
+	}
+	if pins, err := os.ReadFile(s.upstreamPins()); err == nil {
+		keys = append(keys, string(pins))
+	}
+	return product{inputs: keys}.key()
+}
+
+// keyFile is in the run folder: it is gone when the engine is.
+func (s settings) keyFile() string { return filepath.Join(s.run, "key") }
+
+// current says whether the engine runs, answers, and is what up would start.
+func (s settings) current(ctx context.Context) bool {
+	started, err := os.ReadFile(s.keyFile())
+	if err != nil || string(started) != s.key() {
+		return false
+	}
+	if _, err := os.Stat(s.localPins()); err != nil {
+		return false
+	}
+	return s.running() && s.engineAnswers() && s.registryAnswers(ctx)
+}
+
+// engineAnswers says whether the engine listens on its socket.
+func (s settings) engineAnswers() bool {
+	connection, err := net.DialTimeout("unix", s.socket(), time.Second)
+	if err != nil {
+		return false
+	}
+	connection.Close()
+	return true
+}
+
+// build makes or looks into every product, two at a time: one mostly compiles
+// while the other mostly downloads.
+func (s settings) build(ctx context.Context) error {
+	if err := s.checkRoom(); err != nil {
+		return err
+	}
+	if err := s.checkPort(ctx); err != nil {
+		return err
+	}
+	var missing []string
+	for _, p := range s.all() {
+		if !s.have(p) {
+			missing = append(missing, p.name)
+		}
+	}
+	if len(missing) > 0 {
+		say("to make in %s: %s", s.cache, strings.Join(missing, ", "))
+		if err := s.checkNetwork(ctx); err != nil {
+			return err
+		}
+	}
+	if err := installPackages(ctx); err != nil {
+		return err
+	}
+	lanes, ctx := errgroup.WithContext(ctx)
+	lanes.SetLimit(2)
+	for _, p := range s.all() {
+		lanes.Go(func() error {
+			_, err := s.ensure(ctx, p)
+			return err
+		})
+	}
+	return lanes.Wait()
+}
+
+// restart replaces what runs, or what a crash left of it, by a new engine.
+func (s settings) restart(ctx context.Context) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	done := during("start the engine")
+	c, err := s.container(ctx)
+	if err != nil {
+		return err
+	}
+	// The images are pushed anew each time, which is quicker than to look for damage.
+	if err := os.RemoveAll(filepath.Join(s.cache, "registry")); err != nil {
+		return err
+	}
+	if err := s.start(c); err != nil {
+		return errors.Join(err, s.stop())
+	}
+	for end := time.Now().Add(time.Minute); !s.engineAnswers() || !s.registryAnswers(ctx); time.Sleep(100 * time.Millisecond) {
+		if !s.running() || time.Now().After(end) {
+			err := fmt.Errorf("the engine did not come up; the end of its log:\n  %s", s.lastOfLog())
+			return errors.Join(err, s.stop())
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), s.stop())
+		}
+	}
+	done()
+	return nil
+}
+
+// container puts together what the engine starts from.
+func (s settings) container(ctx context.Context) (container, error) {
+	programs, err := s.ensure(ctx, s.dagger())
+	if err != nil {
+		return container{}, err
+	}
+	if err := s.linkCLI(programs); err != nil {
+		return container{}, err
+	}
+	root, err := s.ensure(ctx, s.engineRoot())
+	if err != nil {
+		return container{}, err
+	}
+	sdk, err := s.ensure(ctx, s.goSDK())
+	if err != nil {
+		return container{}, err
+	}
+	index, err := layout.ImageIndexFromPath(sdk)
+	if err != nil {
+		return container{}, err
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return container{}, err
+	}
+	proxy, err := s.goCommand(ctx, s.cache, nil, "env", "GOPROXY")
+	if err != nil {
+		return container{}, err
+	}
+	return container{
+		root:    root,
+		content: sdk,
+		env: []string{
+			"DAGGER_GO_SDK_MANIFEST_DIGEST=" + manifest.Manifests[0].Digest.String(),
+			"_DAGGER_ENGINE_SYSTEMENV_GOPROXY=" + strings.TrimSpace(string(proxy)),
+		},
+		files: map[string]string{
+			"etc/resolv.conf":          "nameserver " + nameserver + "\n",
+			"etc/hosts":                "127.0.0.1 localhost slipway-engine\n::1 localhost\n",
+			"etc/dagger/engine.json":   s.engineConfig(),
+			"etc/slipway/registry.yml": s.registryConfig(),
+		},
+	}, nil
+}
+
+// engineConfig makes the registry on loopback the mirror of the registries that
+// our pins name, and caps the store.
+func (s settings) engineConfig() string {
+	return fmt.Sprintf(`{
+  "logLevel": "info",
+  "gc": {"maxUsedSpace": "%[1]dGB", "reservedSpace": "%[2]dGB", "minFreeSpace": "5%%"},
+  "registries": {
+    "docker.io": {"mirrors": [%[3]q]},
+    "ghcr.io": {"mirrors": [%[3]q]},
+    %[3]q: {"http": true}
+  }
+}
+`, s.storeGB, s.storeGB/4, s.registryAddress())
+}
+
+// down stops the engine of this machine; there is nothing to do where another
+// one is used.
+func down(s settings) error {
+	if err := checkRoot(); err != nil {
+		return err
+	}
+	unlock, err := s.lock(context.Background())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(s.run); errors.Is(err, fs.ErrNotExist) {
+		say("no engine of ours runs")
+		return nil
+	}
+	if err := s.stop(); err != nil {
+		return err
+	}
+	say("the engine is stopped; what it built is kept in %s", s.cache)
+	return nil
+}
+
+// clean deletes all that up ever made.
+func clean(s settings) error {
+	if err := down(s); err != nil {
+		return err
+	}
+	if err := s.rememberPins(""); err != nil {
+		return err
+	}
+	for _, path := range []string{s.localPins(), s.cache} {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	say("deleted %s", s.cache)
+	return nil
+}

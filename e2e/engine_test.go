@@ -1,0 +1,363 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A spare engine beside the one that the other tests use: its own run folder,
+// port and store, and what was built shared by hard links.
+type spareEngine struct {
+	cache, run string
+	env        []string
+}
+
+func newSpareEngine(t *testing.T) spareEngine {
+	t.Helper()
+	needOwnEngine(t)
+	built := filepath.Join(cacheDir(t), "products")
+	// On the same file system, for the links.
+	cache, err := os.MkdirTemp(filepath.Dir(cacheDir(t)), "slipway-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runDir, err := os.MkdirTemp("/run", "slipway-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := spareEngine{cache: cache, run: runDir, env: []string{
+		"SLIPWAY_CACHE_DIR=" + cache, "SLIPWAY_RUN_DIR=" + runDir, "SLIPWAY_REGISTRY_PORT=" + strconv.Itoa(freePort(t)),
+	}}
+	t.Cleanup(func() {
+		e.engine(t, "down").must(t)
+		for _, path := range []string{cache, cache + ".lock", runDir} {
+			if err := os.RemoveAll(path); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	run(t, "cp", "-al", built, filepath.Join(cache, "products")).must(t)
+	return e
+}
+
+// engine runs the engine program on the spare engine.
+func (e spareEngine) engine(t *testing.T, verb string) result {
+	t.Helper()
+	return runWith(t, e.env, filepath.Join(repository, ".slipway", "engine"), verb)
+}
+
+// versions runs the main job on the spare engine.
+func (e spareEngine) versions(t *testing.T) result {
+	t.Helper()
+	host := "_EXPERIMENTAL_DAGGER_RUNNER_HOST=unix://" + filepath.Join(e.run, "socket", "engine.sock")
+	return runWith(t, []string{host}, "dagger", "--progress=plain", "call", "toolchain", "versions")
+}
+
+// cacheDir is where the engine in use was built.
+func cacheDir(t *testing.T) string {
+	t.Helper()
+	for line := range strings.Lines(run(t, "make", "-s", "status").must(t).stdout) {
+		if dir, ok := strings.CutPrefix(line, "cache:"); ok {
+			return strings.TrimSpace(dir)
+		}
+	}
+	t.Fatal("make status names no cache")
+	return ""
+}
+
+// needOwnEngine skips where Docker or the environment provides the engine:
+// there is nothing of ours to test then.
+func needOwnEngine(t *testing.T) {
+	t.Helper()
+	if !strings.Contains(run(t, "make", "-s", "status").must(t).stdout, "cache:") {
+		t.Skip("NOT RUN: the engine in use is not one that dev/engine built")
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// hostState is what an engine could leave behind on the host.
+func hostState(t *testing.T, e spareEngine) string {
+	t.Helper()
+	roots, err := filepath.Glob(filepath.Join(e.cache, "products", "engine-root-*[0-9a-f]"))
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("engine roots %v, %v", roots, err)
+	}
+	var state strings.Builder
+	for _, command := range [][]string{
+		{"ip", "-o", "-brief", "link"},
+		{"ip", "rule"},
+		{"chroot", roots[0], "iptables", "-t", "nat", "-S"},
+		{"chroot", roots[0], "iptables", "-S"},
+		{"findmnt", "--raw", "--noheadings", "-o", "TARGET,FSTYPE"},
+		{"sysctl", "net.ipv4.ip_forward"},
+		{"cat", "/etc/resolv.conf"},
+		{"find", "/sys/fs/cgroup", "-name", "slipway-*", "-maxdepth", "4"},
+	} {
+		r := run(t, command[0], command[1:]...)
+		fmt.Fprintf(&state, "$ %s\n%s%s", strings.Join(command, " "), r.stdout, r.stderr)
+	}
+	return state.String()
+}
+
+// processesOf lists the command lines of the processes that mention text.
+func processesOf(t *testing.T, text string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), text) {
+			found = append(found, path+": "+strings.ReplaceAll(string(data), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// containerPID is the engine's process as the host numbers it.
+func (e spareEngine) containerPID(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(e.run, "runc", "engine", "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), `"init_process_pid":`)
+	pid, _, _ := strings.Cut(rest, ",")
+	return pid
+}
+
+// TestEngineLifecycle kills an engine, brings it back, and looks at what is left
+// of it on the host at the end.
+func TestEngineLifecycle(t *testing.T) {
+	e := newSpareEngine(t)
+	before := hostState(t, e)
+
+	e.engine(t, "up").must(t)
+	if lookup := run(t, "getent", "hosts", "localhost"); lookup.code != 0 {
+		t.Error("the host's name lookups fail while the engine runs")
+	}
+	e.versions(t).must(t)
+
+	begin := time.Now()
+	if out := e.engine(t, "up").must(t).stderr; strings.Contains(out, "make ") || strings.Contains(out, "start ") {
+		t.Errorf("a second up works again:\n%s", out)
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("a second up took %s", took)
+	}
+
+	run(t, "kill", "-9", e.containerPID(t)).must(t)
+	if r := e.engine(t, "status"); r.code == 0 {
+		t.Errorf("status after kill -9:\n%s", r.stdout)
+	}
+	e.engine(t, "up").must(t)
+	e.versions(t).must(t)
+
+	e.engine(t, "down").must(t)
+	if after := hostState(t, e); after != before {
+		t.Errorf("down leaves something.\nbefore:\n%s\nafter:\n%s", before, after)
+	}
+	if left := processesOf(t, e.run); len(left) > 0 {
+		t.Errorf("down leaves processes:\n%s", strings.Join(left, "\n"))
+	}
+	if _, err := os.Stat(e.run); !os.IsNotExist(err) {
+		t.Errorf("down leaves the run folder: %v", err)
+	}
+	e.engine(t, "down").must(t) // and again, with nothing to do
+}
+
+// Killing pasta cuts the engine off; up must notice and mend it.
+func TestEngineWithoutItsNetwork(t *testing.T) {
+	e := newSpareEngine(t)
+	e.engine(t, "up").must(t)
+	pid, err := os.ReadFile(filepath.Join(e.run, "pasta.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "kill", "-9", strings.TrimSpace(string(pid))).must(t)
+	e.engine(t, "up").must(t)
+	e.versions(t).must(t)
+}
+
+func TestTwoUpsAtOnce(t *testing.T) {
+	e := newSpareEngine(t)
+	var results [2]result
+	var group sync.WaitGroup
+	for i := range results {
+		group.Go(func() { results[i] = e.engine(t, "up") })
+	}
+	group.Wait()
+	for _, r := range results {
+		r.must(t)
+	}
+	all := results[0].stderr + results[1].stderr
+	if n := strings.Count(all, "start the engine …"); n != 1 {
+		t.Errorf("the engine was started %d times:\n%s", n, all)
+	}
+}
+
+// A damaged product is made again, here the smallest one that needs no compiler.
+func TestDamagedCache(t *testing.T) {
+	e := newSpareEngine(t)
+	blobs, err := filepath.Glob(filepath.Join(e.cache, "products", "image-debian-*", "blobs", "sha256", "*"))
+	if err != nil || len(blobs) == 0 {
+		t.Fatalf("%v, %v", blobs, err)
+	}
+	data, err := os.ReadFile(blobs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	// A new file: the old one is linked into the real cache.
+	if err := os.Remove(blobs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(blobs[0], data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := e.engine(t, "up").must(t).stderr
+	if !strings.Contains(out, "image-debian is damaged in the cache: making it again") {
+		t.Errorf("the damage goes unnoticed:\n%s", out)
+	}
+	e.versions(t).must(t)
+}
+
+// Each case that the engine program must refuse, with its sentence and hint.
+func TestEngineRefuses(t *testing.T) {
+	needOwnEngine(t)
+	program := filepath.Join(repository, ".slipway", "engine")
+	empty := func(t *testing.T) []string {
+		return []string{"SLIPWAY_CACHE_DIR=" + filepath.Join(t.TempDir(), "cache"), "SLIPWAY_RUN_DIR=" + shortTemp(t), "SLIPWAY_REGISTRY_PORT=" + strconv.Itoa(freePort(t))}
+	}
+	for name, c := range map[string]struct {
+		prepare     func(t *testing.T) (env []string, command []string)
+		error, hint string
+	}{
+		"a user who is not root": {
+			func(t *testing.T) ([]string, []string) {
+				// In a place that this user can read.
+				copied := filepath.Join(shortTemp(t), "engine")
+				run(t, "cp", program, copied).must(t)
+				checkout := shortTemp(t)
+				run(t, "cp", "dagger.json", checkout).must(t)
+				for _, path := range []string{filepath.Dir(copied), checkout} {
+					run(t, "chmod", "-R", "a+rX", path).must(t)
+				}
+				return append(empty(t), "HOME=/nonexistent"), []string{"sh", "-c", "cd " + checkout + " && exec setpriv --reuid 65534 --regid 65534 --clear-groups " + copied + " up"}
+			},
+			"only root can build and run an engine, and this is user 65534", "sudo make engine",
+		},
+		"a machine without a network": {
+			func(t *testing.T) ([]string, []string) {
+				return empty(t), []string{"unshare", "--net", program, "up"}
+			},
+			"no network: ", "connect this machine",
+		},
+		"a port that is taken": {
+			func(t *testing.T) ([]string, []string) {
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { listener.Close() })
+				port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+				return append(empty(t), "SLIPWAY_REGISTRY_PORT="+port), []string{program, "up"}
+			},
+			"on 127.0.0.1, meant for the registry, is taken", "export SLIPWAY_REGISTRY_PORT=",
+		},
+		"a disk that is nearly full": {
+			func(t *testing.T) ([]string, []string) {
+				disk := t.TempDir()
+				run(t, "mount", "-t", "tmpfs", "-o", "size=2G", "tmpfs", disk).must(t)
+				t.Cleanup(func() { run(t, "umount", disk) })
+				return append(empty(t), "SLIPWAY_CACHE_DIR="+filepath.Join(disk, "cache")), []string{program, "up"}
+			},
+			"has 2 GB left, and the engine needs", "export SLIPWAY_CACHE_DIR=",
+		},
+		"a CLI of another version": {
+			func(t *testing.T) ([]string, []string) {
+				bin := t.TempDir()
+				script := "#!/bin/sh\necho 'dagger v0.18.2 (docker-image://registry.dagger.io/engine:v0.18.2) linux/amd64'\n"
+				if err := os.WriteFile(filepath.Join(bin, "dagger"), []byte(script), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				return append(empty(t), "PATH="+bin+":"+os.Getenv("PATH"), "_EXPERIMENTAL_DAGGER_RUNNER_HOST=tcp://127.0.0.1:1"), []string{program, "up"}
+			},
+			"the dagger in PATH is v0.18.2, and tcp://127.0.0.1:1 needs v0.19.10", "install the Dagger CLI v0.19.10",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, command := c.prepare(t)
+			r := runWith(t, env, command[0], command[1:]...)
+			if r.code != 3 || !strings.Contains(r.stderr, "engine: error: ") || !strings.Contains(r.stderr, c.error) || !strings.Contains(r.stderr, "engine: hint: "+c.hint) {
+				t.Errorf("exit code %d\n%s", r.code, r.stderr)
+			}
+		})
+	}
+}
+
+// shortTemp is a folder whose path leaves room for a socket.
+func shortTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/run", "slipway-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// TestSecondUpDownloadsNothing repeats the newcomer's command and watches the
+// bytes that the machine's network card receives.
+func TestSecondUpDownloadsNothing(t *testing.T) {
+	needOwnEngine(t)
+	run(t, "make", "up").must(t)
+	before := received(t)
+	run(t, "make", "up").must(t)
+	if got := received(t) - before; got > 100_000 {
+		t.Errorf("the second `make up` received %d bytes", got)
+	}
+}
+
+// received counts the bytes that came in by every interface but the loopback.
+func received(t *testing.T) int {
+	t.Helper()
+	total := 0
+	err := fs.WalkDir(os.DirFS("/sys/class/net"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." || name == "lo" {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join("/sys/class/net", name, "statistics", "rx_bytes"))
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+		total += n
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
+}

@@ -1,0 +1,93 @@
+//go:build e2e
+
+// Package e2e drives the real engine through the commands that people type. It
+// needs the engine that `make engine` starts; `make test` runs it.
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repository is the checkout under test.
+var repository string
+
+func TestMain(m *testing.M) {
+	top, err := filepath.Abs("..")
+	if err == nil {
+		repository = top
+		err = useEngine()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// useEngine does what `eval "$(make -s env)"` does in a shell.
+func useEngine() error {
+	out, err := exec.Command("make", "-s", "-C", repository, "env").Output()
+	if err != nil {
+		return fmt.Errorf("make env: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if !ok {
+			continue
+		}
+		if err := os.Setenv(name, os.ExpandEnv(strings.ReplaceAll(value, `"`, ""))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A result is what a finished command left.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// run executes a command in the repository and returns how it ended.
+func run(t *testing.T, name string, args ...string) result {
+	t.Helper()
+	return runWith(t, nil, name, args...)
+}
+
+// runWith is run with more environment variables.
+func runWith(t *testing.T, env []string, name string, args ...string) result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = repository
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// dagger runs `dagger --progress=plain` with args.
+func dagger(t *testing.T, args ...string) result {
+	t.Helper()
+	return run(t, "dagger", append([]string{"--progress=plain"}, args...)...)
+}
+
+// must fails the test unless the command exited with 0.
+func (r result) must(t *testing.T) result {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	return r
+}

@@ -1,0 +1,79 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestToolchainVersions(t *testing.T) {
+	out := dagger(t, "call", "toolchain", "versions").must(t).stdout
+	for _, row := range []string{`debian +trixie +trixie`, `go +1\.26\.8 +1\.26\.8`, `opentofu +1\.12\.6 +1\.12\.6`} {
+		if !regexp.MustCompile(`(?m)^` + row + ` *$`).MatchString(out) {
+			t.Errorf("no row %q in\n%s", row, out)
+		}
+	}
+}
+
+// A pin whose tag promises another version than the image holds must fail the
+// call and name the tool.
+func TestToolchainMismatch(t *testing.T) {
+	pins, err := os.ReadFile(pinsInUse(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := filepath.Join(t.TempDir(), "pins.env")
+	text := strings.Replace(string(pins), ":1.12.6-minimal@", ":1.12.5-minimal@", 1)
+	if err := os.WriteFile(wrong, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := dagger(t, "call", "--pins="+wrong, "toolchain", "versions")
+	if r.code == 0 || !strings.Contains(r.stderr, "opentofu is not what the pins say") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// pinsInUse is the file that .env selects, else the one that ships.
+func pinsInUse(t *testing.T) string {
+	env, err := os.ReadFile(filepath.Join(repository, ".env"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(env)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "PINS="); ok {
+			return filepath.Join(repository, path)
+		}
+	}
+	return filepath.Join(repository, "ci", "pins.env")
+}
+
+// TestFunctions keeps `dagger functions` a table of contents: a name and one
+// sentence on each line, and nothing that is not meant to be called.
+func TestFunctions(t *testing.T) {
+	out := dagger(t, "functions").must(t).stdout
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[0], "Name") {
+		t.Fatalf("unexpected\n%s", out)
+	}
+	for _, line := range lines[1:] {
+		fields := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), 2)
+		if len(fields) != 2 || !strings.HasSuffix(fields[1], ".") {
+			t.Errorf("%q is not a name and a sentence", line)
+		}
+	}
+}
+
+// TestGeneratedCode fails where the committed generated code is not what the
+// engine generates.
+func TestGeneratedCode(t *testing.T) {
+	before := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout
+	dagger(t, "develop").must(t)
+	after := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout
+	if before != after {
+		t.Errorf("dagger develop changes:\n%s", after)
+	}
+}

@@ -1,0 +1,3 @@
+module slipway
+
+go 1.25.5

@@ -1,0 +1,56 @@
+// Package pins reads the file that names every image Slipway runs: ci/pins.env,
+// or one of the same form that a machine without a registry wrote for itself.
+package pins
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// A Pin is one line of the file: NAME=repository:tag@digest.
+type Pin struct {
+	Name       string // such as OPENTOFU
+	Repository string // with its registry, such as ghcr.io/opentofu/opentofu
+	Tag        string // such as 1.12.6-minimal
+	Digest     string // sha256: and 64 hexadecimal digits
+}
+
+// Version is the tag up to its first dash, behind which images name a variant:
+// 1.12.6 of 1.12.6-minimal, trixie of trixie-slim.
+func (p Pin) Version() string {
+	version, _, _ := strings.Cut(p.Tag, "-")
+	return version
+}
+
+var (
+	namePattern      = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	referencePattern = regexp.MustCompile(`^([^:@\s]+(?::[0-9]+/[^:@\s]+)?):([^:@/\s]+)@(sha256:[0-9a-f]{64})$`)
+)
+
+// Read returns the pins in the order of the file. It refuses a line that is not
+// a pin, and a name that comes twice; the error names the line.
+func Read(r io.Reader) ([]Pin, error) {
+	var pins []Pin
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(r)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reference, _ := strings.Cut(line, "=")
+		parts := referencePattern.FindStringSubmatch(reference)
+		if !namePattern.MatchString(name) || parts == nil {
+			return nil, fmt.Errorf("line %d: %q is not NAME=repository:tag@sha256:digest", number, line)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("line %d: %s is pinned twice", number, name)
+		}
+		seen[name] = true
+		pins = append(pins, Pin{Name: name, Repository: parts[1], Tag: parts[2], Digest: parts[3]})
+	}
+	return pins, lines.Err()
+}
