@@ -44,7 +44,7 @@ func (s settings) engineRoot() product {
 			if err != nil {
 				return err
 			}
-			if err := s.debian(ctx, enginePackages, dir); err != nil {
+			if err := s.debian(ctx, dir, enginePackages); err != nil {
 				return err
 			}
 			for _, folder := range []string{"opt/cni/bin", "usr/local/bin", "etc/dagger", "var/lib/dagger", "var/lib/registry", "run/dagger", "usr/local/share/dagger/content"} {

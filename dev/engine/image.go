@@ -62,7 +62,7 @@ var golangImage = image{
 func (i image) product(s settings) product {
 	inputs := slices.Concat([]string{"image 1", i.at}, i.env)
 	if i.debian {
-		inputs = append(inputs, debianInputs(i.packages)...)
+		inputs = append(inputs, debianInputs(i.packages, debianImageOptions...)...)
 	}
 	if i.goRoot {
 		inputs = append(inputs, goToolchain.String(), goToolchain.sum)
@@ -86,7 +86,7 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 		return archives[len(archives)-1]
 	}
 	if i.debian {
-		if err := s.debian(ctx, i.packages, next("debian")); err != nil {
+		if err := s.debian(ctx, next("debian"), i.packages, debianImageOptions...); err != nil {
 			return nil, err
 		}
 	}

@@ -101,16 +101,16 @@ func Compare(ctx context.Context, root fs.FS, list []pins.Pin) ([]Row, error) {
 // Write prints the rows as a table.
 func Write(w io.Writer, rows []Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "TOOL\tPINNED\tFOUND\t")
+	fmt.Fprintln(table, "TOOL\tPINNED\tFOUND")
 	for _, r := range rows {
 		remark := ""
 		switch {
 		case r.Err != nil:
-			remark = r.Err.Error()
+			remark = "\t" + r.Err.Error()
 		case !r.OK():
-			remark = "is not the pinned version"
+			remark = "\tis not the pinned version"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Tool, r.Pinned, r.Found, remark)
+		fmt.Fprintf(table, "%s\t%s\t%s%s\n", r.Tool, r.Pinned, r.Found, remark)
 	}
 	return table.Flush()
 }
