@@ -47,8 +47,9 @@ type placement struct {
 	executable func(name string) bool // of a file, by its path below from
 }
 
-// always is for files that are programs.
+// always is for files that are programs, never for those that are not.
 func always(string) bool { return true }
+func never(string) bool  { return false }
 
 // writeLayer archives the placements at path: owned by root, with fixed times
 // and modes, in lexical order.

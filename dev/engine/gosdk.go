@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// sdkModule is what every Dagger module in Go depends on.
+var sdkModule = goModule{
+	path:    "dagger.io/dagger",
+	version: daggerVersion,
+	sum:     "h1:farO4CggSoWCId92QeZWKpP5mY9YwsVhNYuUzpqsKqw=",
+}
+
+// The folders of the image that the engine copies into its Go caches when they
+// are empty.
+const (
+	sdkModCache   = "/go/pkg/mod"
+	sdkBuildCache = "/root/.cache/go-build"
+)
+
+// goSDK is the image in which the engine compiles Go modules: the golang image,
+// Dagger's code generator, and what every module compiles with, so that the
+// first call on a new engine does not. The engine reads it as an OCI layout.
+// The compiler's cache holds time stamps: two builds differ in that layer.
+func (s settings) goSDK() product {
+	dagger, golang := s.dagger(), golangImage.product(s)
+	return product{
+		name:   "go-sdk",
+		inputs: []string{"sdk 3", dagger.key(), golang.key(), sdkModule.String(), sdkModule.sum},
+		make: func(ctx context.Context, dir string) error {
+			programs, err := s.ensure(ctx, dagger)
+			if err != nil {
+				return err
+			}
+			base, err := s.ensure(ctx, golang)
+			if err != nil {
+				return err
+			}
+			if err := s.assemble(dir, golangImage.env, func(scratch string) ([]string, error) {
+				archives, err := layerFiles(base)
+				if err != nil {
+					return nil, err
+				}
+				root := filepath.Join(scratch, "root")
+				if err := s.warm(ctx, root, archives); err != nil {
+					return nil, err
+				}
+				top := filepath.Join(scratch, "sdk.tar")
+				return append(archives, top), writeLayer(top,
+					placement{filepath.Join(programs, "codegen"), "/usr/local/bin/codegen", always},
+					placement{filepath.Join(root, sdkModCache), sdkModCache, never},
+					placement{filepath.Join(root, sdkBuildCache), sdkBuildCache, never})
+			}); err != nil {
+				return err
+			}
+			// The engine's content store wants this folder, and mounts read-only.
+			return os.Mkdir(filepath.Join(dir, "ingest"), 0o755)
+		},
+	}
+}
+
+// layerFiles lists the layers of the image in the layout at dir as files.
+func layerFiles(dir string) ([]string, error) {
+	image, err := readImage(dir)
+	if err != nil {
+		return nil, err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, layer := range layers {
+		digest, err := layer.Digest()
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex))
+	}
+	return paths, nil
+}
+
+// warm unpacks the layers at root and compiles the SDK's module there, by the
+// toolchain and at the paths that the image will have.
+func (s settings) warm(ctx context.Context, root string, layers []string) error {
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return err
+	}
+	for _, layer := range layers {
+		if _, err := output(exec.CommandContext(ctx, "tar", "-C", root, "-xf", layer)); err != nil {
+			return err
+		}
+	}
+	// The one device that compiling needs; images carry none.
+	if err := os.MkdirAll(filepath.Join(root, "dev"), 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mknod(filepath.Join(root, "dev/null"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
+		return fmt.Errorf("make /dev/null: %w", err)
+	}
+	source, err := s.downloadModule(ctx, sdkModule)
+	if err != nil {
+		return err
+	}
+	const inside = "/tmp/sdk"
+	if err := os.CopyFS(filepath.Join(root, inside), os.DirFS(source)); err != nil {
+		return err
+	}
+	// Downloaded from out here, where there is a network.
+	if _, err := s.goCommand(ctx, source, []string{"GOMODCACHE=" + filepath.Join(root, sdkModCache)}, "mod", "download"); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(root, sdkModCache, "cache", "vcs")); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "chroot", root, "go", "-C", inside, "build", "./...")
+	cmd.Env = append(golangImage.env, "HOME=/root", "GOROOT=/usr/local/go", "CGO_ENABLED=0", "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	_, err = output(cmd)
+	return err
+}
