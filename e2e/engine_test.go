@@ -15,6 +15,9 @@ import (
 	"time"
 )
 
+// noEngine hides the engine that the other tests use.
+const noEngine = "_EXPERIMENTAL_DAGGER_RUNNER_HOST="
+
 // A spare engine beside the one that the other tests use: its own run folder,
 // port and store, and what was built shared by hard links.
 type spareEngine struct {
@@ -36,6 +39,7 @@ func newSpareEngine(t *testing.T) spareEngine {
 		t.Fatal(err)
 	}
 	e := spareEngine{cache: cache, run: runDir, env: []string{
+		noEngine,
 		"SLIPWAY_CACHE_DIR=" + cache, "SLIPWAY_RUN_DIR=" + runDir, "SLIPWAY_REGISTRY_PORT=" + strconv.Itoa(freePort(t)),
 	}}
 	t.Cleanup(func() {
@@ -59,7 +63,7 @@ func (e spareEngine) engine(t *testing.T, verb string) result {
 // versions runs the main job on the spare engine.
 func (e spareEngine) versions(t *testing.T) result {
 	t.Helper()
-	host := "_EXPERIMENTAL_DAGGER_RUNNER_HOST=unix://" + filepath.Join(e.run, "socket", "engine.sock")
+	host := noEngine + "unix://" + filepath.Join(e.run, "socket", "engine.sock")
 	return runWith(t, []string{host}, "dagger", "--progress=plain", "call", "toolchain", "versions")
 }
 
@@ -97,7 +101,7 @@ func freePort(t *testing.T) int {
 // hostState is what an engine could leave behind on the host.
 func hostState(t *testing.T, e spareEngine) string {
 	t.Helper()
-	roots, err := filepath.Glob(filepath.Join(e.cache, "products", "engine-root-*[0-9a-f]"))
+	roots, err := filepath.Glob(filepath.Join(e.cache, "products", "engine-root-????????????????"))
 	if err != nil || len(roots) != 1 {
 		t.Fatalf("engine roots %v, %v", roots, err)
 	}
@@ -248,7 +252,7 @@ func TestEngineRefuses(t *testing.T) {
 	needOwnEngine(t)
 	program := filepath.Join(repository, ".slipway", "engine")
 	empty := func(t *testing.T) []string {
-		return []string{"SLIPWAY_CACHE_DIR=" + filepath.Join(t.TempDir(), "cache"), "SLIPWAY_RUN_DIR=" + shortTemp(t), "SLIPWAY_REGISTRY_PORT=" + strconv.Itoa(freePort(t))}
+		return []string{noEngine, "SLIPWAY_CACHE_DIR=" + filepath.Join(t.TempDir(), "cache"), "SLIPWAY_RUN_DIR=" + shortTemp(t), "SLIPWAY_REGISTRY_PORT=" + strconv.Itoa(freePort(t))}
 	}
 	for name, c := range map[string]struct {
 		prepare     func(t *testing.T) (env []string, command []string)
@@ -280,7 +284,7 @@ func TestEngineRefuses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { listener.Close() })
+				t.Cleanup(func() { _ = listener.Close() })
 				port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 				return append(empty(t), "SLIPWAY_REGISTRY_PORT="+port), []string{program, "up"}
 			},
@@ -324,7 +328,7 @@ func shortTemp(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
 

@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repository is the checkout under test.
@@ -64,7 +66,10 @@ func run(t *testing.T, name string, args ...string) result {
 // runWith is run with more environment variables.
 func runWith(t *testing.T, env []string, name string, args ...string) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
+	// Not the test's own context, which has ended when a cleanup runs.
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = repository
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -43,7 +44,7 @@ type container struct {
 
 // start runs the container and returns once it is created; its engine needs
 // some more time until it answers.
-func (s settings) start(c container) error {
+func (s settings) start(ctx context.Context, c container) error {
 	for _, dir := range []string{"upper", "work", "root", "bundle", "socket"} {
 		if err := os.MkdirAll(filepath.Join(s.run, dir), 0o755); err != nil {
 			return err
@@ -64,7 +65,7 @@ func (s settings) start(c container) error {
 			return err
 		}
 	}
-	if err := s.startNetwork(c.root); err != nil {
+	if err := s.startNetwork(ctx, c.root); err != nil {
 		return err
 	}
 	spec, err := s.spec(c)
@@ -84,7 +85,7 @@ func (s settings) start(c container) error {
 		return err
 	}
 	defer log.Close()
-	cmd := s.runc("run", "--detach", "--bundle", bundle, containerID)
+	cmd := s.runc(ctx, "run", "--detach", "--bundle", bundle, containerID)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("runc run: %w\n  %s", err, s.lastOfLog())
@@ -92,29 +93,31 @@ func (s settings) start(c container) error {
 	return nil
 }
 
-func (s settings) runc(args ...string) *exec.Cmd {
-	return exec.Command("runc", append([]string{"--root", filepath.Join(s.run, "runc")}, args...)...)
+func (s settings) runc(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "runc", append([]string{"--root", filepath.Join(s.run, "runc")}, args...)...)
 }
 
 // running says whether the container's first process, the engine, is alive.
-func (s settings) running() bool {
-	out, err := s.runc("state", containerID).Output()
+func (s settings) running(ctx context.Context) bool {
+	out, err := s.runc(ctx, "state", containerID).Output()
 	var state specs.State
 	return err == nil && json.Unmarshal(out, &state) == nil && state.Status == specs.StateRunning
 }
 
-// stop takes away what start made, also after a crash of any part of it.
-func (s settings) stop() error {
-	if s.running() {
+// stop takes away what start made, also after a crash of any part of it, and
+// also when we were told to stop ourselves.
+func (s settings) stop(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.running(ctx) {
 		// The engine closes its databases on this signal.
-		if err := s.runc("kill", containerID, "TERM").Run(); err == nil {
-			for end := time.Now().Add(15 * time.Second); s.running() && time.Now().Before(end); {
+		if err := s.runc(ctx, "kill", containerID, "TERM").Run(); err == nil {
+			for end := time.Now().Add(15 * time.Second); s.running(ctx) && time.Now().Before(end); {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
 	}
 	// Fails only where there is no container, which is what we want.
-	_ = s.runc("delete", "--force", containerID).Run()
+	_ = s.runc(ctx, "delete", "--force", containerID).Run()
 	if err := s.stopNetwork(); err != nil {
 		return err
 	}

@@ -47,11 +47,10 @@ func (s settings) debian(ctx context.Context, target string, packages []string, 
 	if len(packages) > 0 {
 		args = append(args, "--include="+strings.Join(packages, ","))
 	}
-	scratch, err := os.MkdirTemp(s.cache, "debian-")
+	scratch, err := os.MkdirTemp(s.scratch(), "debian-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
 	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, debianSuite, target)...)
 	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.Itoa(sourceDateEpoch), "TMPDIR="+scratch)
 	_, err = output(cmd)

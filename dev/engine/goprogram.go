@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -66,8 +64,7 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 	}
 	if g.modEdits != nil || g.files != nil {
 		// At a fixed path, so that a build that was interrupted finds its objects again.
-		work := filepath.Join(s.cache, "work", filepath.Base(g.module.path))
-		defer os.RemoveAll(work)
+		work := filepath.Join(s.scratch(), filepath.Base(g.module.path))
 		if err := g.adapt(ctx, s, source, work); err != nil {
 			return err
 		}
@@ -80,9 +77,6 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 
 // adapt copies the module to work and changes what keeps it from building.
 func (g goProgram) adapt(ctx context.Context, s settings, source, work string) error {
-	if err := os.RemoveAll(work); err != nil {
-		return err
-	}
 	if err := os.CopyFS(work, os.DirFS(source)); err != nil {
 		return err
 	}
@@ -134,37 +128,4 @@ func (s settings) goCommand(ctx context.Context, dir string, env []string, args 
 		"GOCACHE="+filepath.Join(s.cache, "go", "build"))
 	cmd.Env = append(cmd.Env, env...)
 	return output(cmd)
-}
-
-// output runs cmd and returns its standard output; an error carries the end of
-// what it wrote besides.
-func output(cmd *exec.Cmd) ([]byte, error) {
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
-	}
-	if err == nil {
-		return stdout.Bytes(), nil
-	}
-	lines := strings.Split(strings.TrimSpace(stderr.String()+"\n"+stdout.String()), "\n")
-	tail := strings.Join(lines[max(0, len(lines)-12):], "\n  ")
-	if offline(stderr.String()) {
-		return nil, refuse("connect this machine and repeat the command: what is done is kept", "no network: %s\n  %s", cmd, tail)
-	}
-	return nil, fmt.Errorf("%s: %w\n  %s", strings.Join(cmd.Args[:min(3, len(cmd.Args))], " "), err, tail)
-}
-
-// offline recognises what go, apt and mmdebstrap write when no server answers.
-func offline(text string) bool {
-	for _, sign := range []string{
-		"dial tcp", "no such host", "network is unreachable", // go
-		"Temporary failure resolving", "Could not resolve", "Could not connect", "Cannot initiate the connection", // apt
-	} {
-		if strings.Contains(text, sign) {
-			return true
-		}
-	}
-	return false
 }

@@ -115,11 +115,10 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 
 // assemble writes the image of the layers that archive makes to dir.
 func (s settings) assemble(dir string, env []string, archive func(scratch string) ([]string, error)) error {
-	scratch, err := os.MkdirTemp(s.cache, "image-")
+	scratch, err := os.MkdirTemp(s.scratch(), "image-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
 	archives, err := archive(scratch)
 	if err != nil {
 		return err

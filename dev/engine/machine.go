@@ -55,9 +55,6 @@ const (
 
 // checkRoom refuses a disk that would fill up halfway.
 func (s settings) checkRoom() error {
-	if err := os.MkdirAll(s.products(), 0o755); err != nil {
-		return err
-	}
 	need := roomToStart
 	for _, p := range s.all() {
 		if !s.have(p) {
@@ -76,7 +73,7 @@ func (s settings) checkRoom() error {
 
 // checkPort refuses when another program has the registry's port.
 func (s settings) checkPort(ctx context.Context) error {
-	if s.running() {
+	if s.running(ctx) {
 		return nil // it is ours
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.registryAddress())
@@ -95,12 +92,7 @@ func (s settings) checkPort(ctx context.Context) error {
 // checkNetwork asks the module proxy for one small answer, so that a machine
 // without a network is told before anything is installed.
 func (s settings) checkNetwork(ctx context.Context) error {
-	scratch, err := os.MkdirTemp(s.cache, "network-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	_, err = s.goCommand(ctx, scratch, []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + scratch}, "list", "-m", daggerPrograms.module.String())
+	_, err := s.goCommand(ctx, s.scratch(), []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + s.scratch()}, "list", "-m", daggerPrograms.module.String())
 	return err
 }
 
@@ -142,7 +134,7 @@ func (s settings) lock(ctx context.Context) (unlock func(), err error) {
 	for said := false; ; {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
-			return func() { f.Close() }, nil
+			return func() { _ = f.Close() }, nil
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock %s: %w", filepath.Base(f.Name()), err)

@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	case "up":
 		return up(ctx, s)
 	case "down":
-		return down(s)
+		return down(ctx, s)
 	case "status":
 		return status(ctx, s)
 	case "logs":
@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	case "env":
 		return printEnv(ctx, s)
 	case "clean":
-		return clean(s)
+		return clean(ctx, s)
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return refuse("run `make help` for the usual commands", "unknown verb %q", args[0])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ func (s settings) pastaPID() string { return filepath.Join(s.run, "pasta.pid") }
 // pasta is that of the engine's root, run by that root's own loader: the one of
 // Debian 12 loses most of what is sent over more than a few connections at once
 // (measured with 16: 35 of 36 downloads failed, with this one none).
-func (s settings) startNetwork(root string) error {
+func (s settings) startNetwork(ctx context.Context, root string) error {
 	if err := os.WriteFile(s.netns(), nil, 0o600); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (s settings) startNetwork(root string) error {
 		return fmt.Errorf("make a network namespace: %w", err)
 	}
 	port := strconv.Itoa(s.port)
-	_, err := output(exec.Command(filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
+	_, err := output(exec.CommandContext(ctx, filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
 		"--library-path", filepath.Join(root, "lib/x86_64-linux-gnu"), filepath.Join(root, "usr/bin/pasta"),
 		"--config-net", "--netns-only", "--runas", "0", "--quiet",
 		"--tcp-ports", "127.0.0.1/"+port+":"+port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none", "--host-lo-to-ns-lo",

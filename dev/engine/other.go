@@ -32,10 +32,9 @@ func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 		if answers(ctx) {
 			return &otherEngine{"the engine at " + host}, nil
 		}
-		say("no engine answers at %s: looking further", host)
-		os.Unsetenv(runnerHostVariable)
+		say("no engine answers at %s: it is passed over", host)
 	}
-	if version == daggerVersion && dockerAnswers(ctx) {
+	if host == "" && version == daggerVersion && dockerAnswers(ctx) {
 		return &otherEngine{"Docker and the dagger in PATH"}, nil
 	}
 	return nil, nil

@@ -19,10 +19,10 @@ func status(ctx context.Context, s settings) error {
 		fmt.Println("engine:   " + other.what)
 		return nil
 	}
-	if !s.running() {
+	if !s.running(ctx) {
 		return refuse("make engine", "no engine runs")
 	}
-	fmt.Println("engine:   " + answering(s.engineAnswers()) + " at " + s.runnerHost())
+	fmt.Println("engine:   " + answering(s.engineAnswers(ctx)) + " at " + s.runnerHost())
 	fmt.Println("registry: " + answering(s.registryAnswers(ctx)) + " at " + s.registryAddress())
 	fmt.Println("pins:     " + localPinsPath)
 	fmt.Println("cache:    " + s.cache)
@@ -42,7 +42,7 @@ func answering(yes bool) string {
 
 // printEnv prints what a shell evaluates to reach the engine by `dagger`.
 func printEnv(ctx context.Context, s settings) error {
-	if s.running() {
+	if s.running(ctx) {
 		fmt.Printf("export %s=%s\n", runnerHostVariable, s.runnerHost())
 		fmt.Printf("export PATH=%s:\"$PATH\"\n", s.bin())
 		return nil

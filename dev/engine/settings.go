@@ -23,6 +23,9 @@ func (s settings) socket() string     { return filepath.Join(s.run, "socket", "e
 func (s settings) runnerHost() string { return "unix://" + s.socket() }
 func (s settings) logFile() string    { return filepath.Join(s.run, "engine.log") }
 
+// scratch holds what is of use to one run only.
+func (s settings) scratch() string { return filepath.Join(s.cache, "scratch") }
+
 // What of the cache other programs are told of.
 func (s settings) bin() string       { return filepath.Join(s.cache, "bin") }
 func (s settings) daggerCLI() string { return filepath.Join(s.bin(), "dagger") }

@@ -91,12 +91,12 @@ func (s settings) current(ctx context.Context) bool {
 	if _, err := os.Stat(s.localPins()); err != nil {
 		return false
 	}
-	return s.running() && s.engineAnswers() && s.registryAnswers(ctx)
+	return s.running(ctx) && s.engineAnswers(ctx) && s.registryAnswers(ctx)
 }
 
 // engineAnswers says whether the engine listens on its socket.
-func (s settings) engineAnswers() bool {
-	connection, err := net.DialTimeout("unix", s.socket(), time.Second)
+func (s settings) engineAnswers(ctx context.Context) bool {
+	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", s.socket())
 	if err != nil {
 		return false
 	}
@@ -107,6 +107,15 @@ func (s settings) engineAnswers() bool {
 // build makes or looks into every product, two at a time: one mostly compiles
 // while the other mostly downloads.
 func (s settings) build(ctx context.Context) error {
+	// Also what a run that was killed has left there.
+	if err := os.RemoveAll(s.scratch()); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.products(), s.scratch()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
 	if err := s.checkRoom(); err != nil {
 		return err
 	}
@@ -136,12 +145,12 @@ func (s settings) build(ctx context.Context) error {
 			return err
 		})
 	}
-	return lanes.Wait()
+	return errors.Join(lanes.Wait(), os.RemoveAll(s.scratch()))
 }
 
 // restart replaces what runs, or what a crash left of it, by a new engine.
 func (s settings) restart(ctx context.Context) error {
-	if err := s.stop(); err != nil {
+	if err := s.stop(ctx); err != nil {
 		return err
 	}
 	done := during("start the engine")
@@ -153,16 +162,16 @@ func (s settings) restart(ctx context.Context) error {
 	if err := os.RemoveAll(filepath.Join(s.cache, "registry")); err != nil {
 		return err
 	}
-	if err := s.start(c); err != nil {
-		return errors.Join(err, s.stop())
+	if err := s.start(ctx, c); err != nil {
+		return errors.Join(err, s.stop(ctx))
 	}
-	for end := time.Now().Add(time.Minute); !s.engineAnswers() || !s.registryAnswers(ctx); time.Sleep(100 * time.Millisecond) {
-		if !s.running() || time.Now().After(end) {
+	for end := time.Now().Add(time.Minute); !s.engineAnswers(ctx) || !s.registryAnswers(ctx); time.Sleep(100 * time.Millisecond) {
+		if !s.running(ctx) || time.Now().After(end) {
 			err := fmt.Errorf("the engine did not come up; the end of its log:\n  %s", s.lastOfLog())
-			return errors.Join(err, s.stop())
+			return errors.Join(err, s.stop(ctx))
 		}
 		if ctx.Err() != nil {
-			return errors.Join(ctx.Err(), s.stop())
+			return errors.Join(ctx.Err(), s.stop(ctx))
 		}
 	}
 	done()
@@ -231,11 +240,11 @@ func (s settings) engineConfig() string {
 
 // down stops the engine of this machine; there is nothing to do where another
 // one is used.
-func down(s settings) error {
+func down(ctx context.Context, s settings) error {
 	if err := checkRoot(); err != nil {
 		return err
 	}
-	unlock, err := s.lock(context.Background())
+	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -244,7 +253,7 @@ func down(s settings) error {
 		say("no engine of ours runs")
 		return nil
 	}
-	if err := s.stop(); err != nil {
+	if err := s.stop(ctx); err != nil {
 		return err
 	}
 	say("the engine is stopped; what it built is kept in %s", s.cache)
@@ -252,8 +261,8 @@ func down(s settings) error {
 }
 
 // clean deletes all that up ever made.
-func clean(s settings) error {
-	if err := down(s); err != nil {
+func clean(ctx context.Context, s settings) error {
+	if err := down(ctx, s); err != nil {
 		return err
 	}
 	if err := s.rememberPins(""); err != nil {

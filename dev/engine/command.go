@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// output runs cmd, made by exec.CommandContext, and returns its standard output.
+// An error carries the end of what the command wrote. When we are told to stop,
+// or die, so is the command: none is left behind to write where the next up does.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
+	}
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	lines := strings.Split(strings.TrimSpace(stderr.String()+"\n"+stdout.String()), "\n")
+	tail := strings.Join(lines[max(0, len(lines)-12):], "\n  ")
+	name := filepath.Base(cmd.Args[0])
+	if offline(stderr.String()) {
+		return nil, refuse("connect this machine and repeat the command: what is done is kept", "no network: %s says\n  %s", name, tail)
+	}
+	return nil, fmt.Errorf("%s: %w\n  %s", name, err, tail)
+}
+
+// offline recognises what go, apt and mmdebstrap write when no server answers.
+func offline(text string) bool {
+	for _, sign := range []string{
+		"dial tcp", "no such host", "network is unreachable", // go
+		"Temporary failure resolving", "Could not resolve", "Could not connect", "Cannot initiate the connection", // apt
+	} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}
