@@ -12,11 +12,14 @@ up: engine ## Take this machine from nothing to the tools' versions
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up
 
-env: $(ENGINE) ## Print the lines for your shell: eval "$$(make -s env)"
+env: $(ENGINE) ## Print the lines that point a shell at the engine
 	@$(ENGINE) env
 
-status logs: $(ENGINE)
-	@$(ENGINE) $@
+status: $(ENGINE) ## Say which engine is used and whether it answers
+	@$(ENGINE) status
+
+logs: $(ENGINE) ## Print what the engine wrote
+	@$(ENGINE) logs
 
 down: $(ENGINE) ## Stop the engine and leave the machine as it was
 	@$(ENGINE) down
@@ -28,6 +31,6 @@ test: ## Run every test and check; the one test command
 	@./dev/test
 
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
-	@go build -C dev/engine -o ../../$@ .
+	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
 .PHONY: help up engine env status logs down clean test

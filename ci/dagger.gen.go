@@ -57,24 +57,24 @@ func convertSlice[I any, O any](in []I, f func(I) O) []O {
 
 func (r Slipway) MarshalJSON() ([]byte, error) {
 	var concrete struct {
-		Pins         *dagger.File
+		PinsFile     *dagger.File
 		RunnerSource *dagger.Directory
 	}
-	concrete.Pins = r.Pins
+	concrete.PinsFile = r.PinsFile
 	concrete.RunnerSource = r.RunnerSource
 	return json.Marshal(&concrete)
 }
 
 func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
-		Pins         *dagger.File
+		PinsFile     *dagger.File
 		RunnerSource *dagger.Directory
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
 		return err
 	}
-	r.Pins = concrete.Pins
+	r.PinsFile = concrete.PinsFile
 	r.RunnerSource = concrete.RunnerSource
 	return nil
 }
@@ -222,6 +222,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 	switch parentName {
 	case "Slipway":
 		switch fnName {
+		case "Pins":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Pins(&parent, ctx)
 		case "Toolchain":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -8,7 +8,7 @@ import "dagger/slipway/internal/dagger"
 // in .env, under the argument's name in capitals.
 type Slipway struct {
 	// +private
-	Pins *dagger.File
+	PinsFile *dagger.File
 	// +private
 	RunnerSource *dagger.Directory
 }
@@ -27,5 +27,5 @@ func New(
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
 	}
-	return &Slipway{Pins: pins, RunnerSource: runnerSource}
+	return &Slipway{PinsFile: pins, RunnerSource: runnerSource}
 }

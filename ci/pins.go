@@ -8,6 +8,31 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
+// Pins looks up the pinned tags and returns the pins file with today's digests.
+//
+// Follow it by `export --path=ci/pins.env`.
+//
+// +cache="never"
+func (m *Slipway) Pins(ctx context.Context) (*dagger.File, error) {
+	text, err := m.PinsFile.Contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var resolved strings.Builder
+	for line := range strings.Lines(text) {
+		name, pin, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if tag, _, ok := strings.Cut(pin, "@"); ok && !strings.HasPrefix(name, "#") {
+			reference, err := dag.Container().From(tag).ImageRef(ctx)
+			if err != nil {
+				return nil, err
+			}
+			line = name + "=" + reference + "\n"
+		}
+		resolved.WriteString(line)
+	}
+	return dag.File("pins.env", resolved.String()), nil
+}
+
 // image starts a container from the pin of that name.
 func (m *Slipway) image(ctx context.Context, name string) (*dagger.Container, error) {
 	reference, err := m.reference(ctx, name)
@@ -19,7 +44,7 @@ func (m *Slipway) image(ctx context.Context, name string) (*dagger.Container, er
 
 // reference is the image that the pins file has for name, with its digest.
 func (m *Slipway) reference(ctx context.Context, name string) (string, error) {
-	text, err := m.Pins.Contents(ctx)
+	text, err := m.PinsFile.Contents(ctx)
 	if err != nil {
 		return "", err
 	}

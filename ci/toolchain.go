@@ -34,7 +34,7 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	}
 	const certificates = "/etc/ssl/certs/ca-certificates.crt"
 	return &Toolchain{
-		Pins: m.Pins,
+		Pins: m.PinsFile,
 		Container: debian.
 			// Debian's slim image has none, and installing them would not be reproducible.
 			WithFile(certificates, golang.File(certificates)).

@@ -156,9 +156,11 @@ func (e spareEngine) containerPID(t *testing.T) string {
 func TestEngineLifecycle(t *testing.T) {
 	e := newSpareEngine(t)
 	before := hostState(t, e)
+	const name = "deb.debian.org"
+	resolved := run(t, "getent", "hosts", name).code
 
 	e.engine(t, "up").must(t)
-	if lookup := run(t, "getent", "hosts", "localhost"); lookup.code != 0 {
+	if run(t, "getent", "hosts", name).code != resolved {
 		t.Error("the host's name lookups fail while the engine runs")
 	}
 	e.versions(t).must(t)

@@ -37,6 +37,25 @@ func TestToolchainMismatch(t *testing.T) {
 	}
 }
 
+// On a machine that serves its own images, the digests that a registry gives for
+// the tags are the pinned ones.
+func TestPins(t *testing.T) {
+	needOwnEngine(t)
+	pins, err := os.ReadFile(pinsInUse(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(t.TempDir(), "pins.env")
+	zeros := regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+	if err := os.WriteFile(stale, zeros.ReplaceAll(pins, []byte("sha256:"+strings.Repeat("0", 64))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := dagger(t, "call", "--pins="+stale, "pins", "contents").must(t).stdout
+	if strings.TrimSpace(out) != strings.TrimSpace(string(pins)) {
+		t.Errorf("got\n%s\nwant\n%s", out, pins)
+	}
+}
+
 // pinsInUse is the file that .env selects, else the one that ships.
 func pinsInUse(t *testing.T) string {
 	env, err := os.ReadFile(filepath.Join(repository, ".env"))
@@ -54,7 +73,8 @@ func pinsInUse(t *testing.T) string {
 // TestFunctions keeps `dagger functions` a table of contents: a name and one
 // sentence on each line, and nothing that is not meant to be called.
 func TestFunctions(t *testing.T) {
-	out := dagger(t, "functions").must(t).stdout
+	// The heading is bold even where there is no terminal.
+	out := regexp.MustCompile(`\x1b\[\d*m`).ReplaceAllString(dagger(t, "functions").must(t).stdout, "")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) < 2 || !strings.HasPrefix(lines[0], "Name") {
 		t.Fatalf("unexpected\n%s", out)
