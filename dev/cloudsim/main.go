@@ -1,0 +1,72 @@
+// Command cloudsim is the simulated cloud that environment `local` runs on. So
+// far it is an S3 store, in which OpenTofu keeps its state and its lock.
+//
+// Everything lies in one data folder and outlives the process, also when it is
+// killed: the store is a bolt database, which checks a conditional write inside
+// its write transaction. A second cloudsim on the same folder waits until the
+// first has ended, so two calls that each start their own never see two stores.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3bolt"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("cloudsim: ")
+	data := flag.String("data", "", "folder that keeps everything")
+	listen := flag.String("listen", ":9000", "address to serve on")
+	flag.Parse()
+	if *data == "" || flag.NArg() > 0 {
+		log.Fatal("error: takes --data and a folder\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx, *data, *listen); err != nil {
+		log.Fatalf("error: %v", err)
+	}
+}
+
+// serve runs until ctx ends.
+func serve(ctx context.Context, data, listen string) error {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	log.Printf("opening %s; another cloudsim on it is waited for", data)
+	store, err := s3bolt.NewFile(filepath.Join(data, "s3.bolt"))
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	requests, err := os.OpenFile(filepath.Join(data, "requests.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer requests.Close()
+	server := &http.Server{
+		Addr:              listen,
+		Handler:           logged(requests, gofakes3.New(store).Server()),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	log.Printf("serving on %s", listen)
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

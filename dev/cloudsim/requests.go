@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A request is one line of requests.log, by which a test counts what really ran.
+type request struct {
+	Time   time.Time `json:"time"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+	Status int       `json:"status"`
+}
+
+// logged writes a line for each request that next has answered.
+func logged(w io.Writer, next http.Handler) http.Handler {
+	var lock sync.Mutex
+	return http.HandlerFunc(func(response http.ResponseWriter, r *http.Request) {
+		recorder := &statusRecorder{ResponseWriter: response, status: http.StatusOK}
+		next.ServeHTTP(recorder, r)
+		line, err := json.Marshal(request{time.Now().UTC(), r.Method, r.URL.Path, recorder.status})
+		if err == nil {
+			lock.Lock()
+			defer lock.Unlock()
+			_, err = w.Write(append(line, '\n'))
+		}
+		if err != nil {
+			log.Printf("error: log a request: %v", err)
+		}
+	})
+}
+
+// A statusRecorder remembers the status that a handler sets.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}

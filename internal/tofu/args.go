@@ -1,0 +1,97 @@
+// Package tofu runs OpenTofu: its command lines as data, its machine formats as
+// types, and its process under a supervisor that stops it gently.
+package tofu
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Init are the settings of `tofu init`.
+type Init struct {
+	Backend  map[string]string // -backend-config; never a secret, for these are visible in the process list
+	ReadOnly bool              // -lockfile=readonly, where a lock file is committed
+}
+
+// Args is the command line, less the program's name.
+func (c Init) Args() []string {
+	args := []string{"init", "-input=false", "-no-color", "-reconfigure"}
+	if c.ReadOnly {
+		args = append(args, "-lockfile=readonly")
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Backend)) {
+		args = append(args, "-backend-config="+key+"="+c.Backend[key])
+	}
+	return args
+}
+
+// Plan are the settings of `tofu plan`.
+type Plan struct {
+	Out         string        // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
+	Destroy     bool          // plan the end of everything
+	RefreshOnly bool          // look for drift only
+	LockTimeout time.Duration // how long to wait for another holder's lock
+	Parallelism int           // 0: OpenTofu's default of 10
+	Targets     []string      // -target: only these addresses and what they need
+}
+
+func (c Plan) Args() []string {
+	args := []string{"plan", "-input=false", "-json", "-detailed-exitcode", "-lock-timeout=" + c.LockTimeout.String(), "-out=" + c.Out}
+	if c.Destroy {
+		args = append(args, "-destroy")
+	}
+	if c.RefreshOnly {
+		args = append(args, "-refresh-only")
+	}
+	args = append(args, parallelism(c.Parallelism)...)
+	for _, address := range c.Targets {
+		args = append(args, "-target="+address)
+	}
+	return args
+}
+
+// Apply are the settings of `tofu apply` on a plan that was saved.
+type Apply struct {
+	Plan        string
+	LockTimeout time.Duration
+	Parallelism int
+}
+
+func (c Apply) Args() []string {
+	args := []string{"apply", "-input=false", "-json", "-lock-timeout=" + c.LockTimeout.String()}
+	return append(append(args, parallelism(c.Parallelism)...), c.Plan)
+}
+
+func parallelism(n int) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{"-parallelism=" + strconv.Itoa(n)}
+}
+
+// ShowPlanArgs prints a saved plan as JSON, values and all: it must not leave
+// the process that reads it.
+func ShowPlanArgs(plan string) []string { return []string{"show", "-json", plan} }
+
+// ShowStateArgs prints the state as JSON, values and all.
+func ShowStateArgs() []string { return []string{"show", "-json"} }
+
+// OutputArgs prints the outputs as JSON, sensitive ones too.
+func OutputArgs() []string { return []string{"output", "-json"} }
+
+// StateListArgs prints the addresses in the state, one on each line.
+func StateListArgs() []string { return []string{"state", "list"} }
+
+// ForceUnlockArgs takes away the lock of that ID and no other.
+func ForceUnlockArgs(id string) []string { return []string{"force-unlock", "-force", id} }
+
+// FmtArgs names the files below the folder whose form is not the standard one.
+func FmtArgs() []string { return []string{"fmt", "-check", "-recursive", "-list=true", "."} }
+
+// ValidateArgs checks a root module without its state.
+func ValidateArgs() []string { return []string{"validate", "-json"} }
+
+// ModuleTestArgs runs the tests of a module.
+func ModuleTestArgs() []string { return []string{"test", "-json"} }

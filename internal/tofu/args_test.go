@@ -1,0 +1,37 @@
+package tofu
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCommandLines compares each command line word by word, once with nothing set and
+// once with everything.
+func TestCommandLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		got  []string
+		want string
+	}{
+		"init, defaults": {Init{}.Args(), "init -input=false -no-color -reconfigure"},
+		"init, everything": {
+			Init{Backend: map[string]string{"key": "test/platform.tfstate", "bucket": "b"}, ReadOnly: true}.Args(),
+			"init -input=false -no-color -reconfigure -lockfile=readonly -backend-config=bucket=b -backend-config=key=test/platform.tfstate",
+		},
+		"plan, defaults": {Plan{Out: "p"}.Args(), "plan -input=false -json -detailed-exitcode -lock-timeout=0s -out=p"},
+		"plan, everything": {
+			Plan{Out: "p", Destroy: true, RefreshOnly: true, LockTimeout: 5 * time.Minute, Parallelism: 3, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
+			`plan -input=false -json -detailed-exitcode -lock-timeout=5m0s -out=p -destroy -refresh-only -parallelism=3 -target=a.b["c"] -target=d.e`,
+		},
+		"apply, defaults":   {Apply{Plan: "p"}.Args(), "apply -input=false -json -lock-timeout=0s p"},
+		"apply, everything": {Apply{Plan: "p", LockTimeout: time.Second, Parallelism: 1}.Args(), "apply -input=false -json -lock-timeout=1s -parallelism=1 p"},
+		"force-unlock":      {ForceUnlockArgs("id"), "force-unlock -force id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if want := strings.Split(c.want, " "); !slices.Equal(c.got, want) {
+				t.Errorf("got  %q\nwant %q", c.got, want)
+			}
+		})
+	}
+}

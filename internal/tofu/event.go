@@ -1,0 +1,74 @@
+package tofu
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// An Event is one line that `tofu -json` prints while it works. Fields of kinds
+// that are not listed here stay empty.
+//
+// https://opentofu.org/docs/internals/machine-readable-ui/
+type Event struct {
+	Type       string     `json:"type"`
+	Level      string     `json:"@level"`
+	Message    string     `json:"@message"` // may hold values: never shown as it is
+	Time       time.Time  `json:"@timestamp"`
+	Hook       Hook       `json:"hook"`
+	Changes    Changes    `json:"changes"`
+	Diagnostic Diagnostic `json:"diagnostic"`
+}
+
+// Types of the events that are acted upon.
+const (
+	ApplyStart    = "apply_start"
+	ApplyComplete = "apply_complete"
+	ApplyErrored  = "apply_errored"
+	ChangeSummary = "change_summary"
+	DiagnosticMsg = "diagnostic"
+)
+
+// A Hook tells of one resource.
+type Hook struct {
+	Resource struct {
+		Address string `json:"addr"`
+		Type    string `json:"resource_type"`
+	} `json:"resource"`
+	Action  string  `json:"action"` // create, update, delete, read …
+	IDKey   string  `json:"id_key"`
+	IDValue string  `json:"id_value"`
+	Elapsed float64 `json:"elapsed_seconds"`
+}
+
+// Changes are the totals of a plan or an apply.
+type Changes struct {
+	Add       int    `json:"add"`
+	Change    int    `json:"change"`
+	Import    int    `json:"import"`
+	Remove    int    `json:"remove"`
+	Forget    int    `json:"forget"`
+	Operation string `json:"operation"`
+}
+
+// A Diagnostic is an error or a warning.
+type Diagnostic struct {
+	Severity string `json:"severity"` // error or warning
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	Address  string `json:"address"`
+	Range    *struct {
+		File  string `json:"filename"`
+		Start struct {
+			Line int `json:"line"`
+		} `json:"start"`
+	} `json:"range"`
+}
+
+// ReadEvent decodes one line. A line that is no event, such as what a provider
+// writes to the terminal, is reported as not ok.
+func ReadEvent(line []byte) (e Event, ok bool) {
+	if json.Unmarshal(line, &e) != nil || e.Type == "" {
+		return Event{}, false
+	}
+	return e, true
+}

@@ -1,0 +1,92 @@
+package tofu
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// A Runner starts tofu in one root module.
+type Runner struct {
+	Dir    string   // the root module
+	Env    []string // all of it: nothing is inherited
+	Stderr io.Writer
+}
+
+// Exit codes of `tofu plan -detailed-exitcode`; other commands use the first two.
+const (
+	ExitOK      = 0
+	ExitError   = 1
+	ExitChanges = 2
+)
+
+// Run starts tofu and waits for it. What it prints goes to stdout. It returns
+// the exit code; the error says only that there was none.
+//
+// When ctx ends, tofu gets one SIGINT: it then writes its state and gives its
+// lock back. It is never told twice and never killed, because the second signal
+// makes it leave without doing so.
+func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
+	cmd := exec.CommandContext(ctx, "tofu", args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.Dir, r.Env, stdout, r.Stderr
+	// A group of its own: a terminal's Ctrl-C reaches only us, once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		return 0, fmt.Errorf("start tofu %s: %w", args[0], err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	if code < 0 {
+		return 0, fmt.Errorf("tofu %s ended by a signal: %w", args[0], err)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return code, fmt.Errorf("run tofu %s: %w", args[0], err)
+	}
+	return code, nil
+}
+
+// Output is Run for commands whose whole output is one value.
+func (r Runner) Output(ctx context.Context, args ...string) ([]byte, int, error) {
+	var out bytes.Buffer
+	code, err := r.Run(ctx, &out, args...)
+	return out.Bytes(), code, err
+}
+
+// Events is Run for commands that print events: each is handed to each as it
+// comes, and a line that is none to other.
+func (r Runner) Events(ctx context.Context, each func(Event), other func(line []byte), args ...string) (int, error) {
+	read, write := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		lines := bufio.NewReader(read)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				if e, ok := ReadEvent(line); ok {
+					each(e)
+				} else {
+					other(line)
+				}
+			}
+			if err != nil {
+				// Nothing else ends the pipe but the close below.
+				close(done)
+				return
+			}
+		}
+	}()
+	code, err := r.Run(ctx, write, args...)
+	if closeErr := write.Close(); err == nil {
+		err = closeErr
+	}
+	<-done
+	return code, err
+}
