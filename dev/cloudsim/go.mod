@@ -2,11 +2,13 @@ module slipway/dev/cloudsim
 
 go 1.26.0
 
-require github.com/johannesboyne/gofakes3 v1.2.0
+require (
+	github.com/johannesboyne/gofakes3 v1.2.0
+	go.etcd.io/bbolt v1.3.5
+)
 
 require (
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
-	go.etcd.io/bbolt v1.3.5 // indirect
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	golang.org/x/sys v0.7.0 // indirect
 	golang.org/x/tools v0.8.0 // indirect

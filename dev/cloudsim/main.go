@@ -22,6 +22,7 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
+	bolt "go.etcd.io/bbolt"
 )
 
 func main() {
@@ -46,10 +47,11 @@ func serve(ctx context.Context, data, listen string) error {
 		return err
 	}
 	log.Printf("opening %s; another cloudsim on it is waited for", data)
-	store, err := s3bolt.NewFile(filepath.Join(data, "s3.bolt"))
+	store, err := bolt.Open(filepath.Join(data, "s3.bolt"), 0o600, nil)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	defer store.Close()
 	requests, err := os.OpenFile(filepath.Join(data, "requests.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func serve(ctx context.Context, data, listen string) error {
 	defer requests.Close()
 	server := &http.Server{
 		Addr:              listen,
-		Handler:           logged(requests, gofakes3.New(store).Server()),
+		Handler:           logged(requests, gofakes3.New(s3bolt.New(store)).Server()),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() {
