@@ -27,7 +27,7 @@ exit codes: 0 done, 1 refused or failed, 3 bad input
 // version is set by the linker in a published build.
 var version = "dev"
 
-// Exit codes of every stage, as docs/adr and DESIGN's stage contract have them.
+// Exit codes of every stage that does not end well.
 const (
 	exitFailed   = 1
 	exitBadInput = 3
