@@ -3,10 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -223,9 +225,14 @@ func TestTwoUpsAtOnce(t *testing.T) {
 	}
 }
 
-// A damaged product is made again, here the smallest one that needs no compiler.
+// A damaged product is made again, here the smallest one that needs no compiler,
+// also when the first attempt is killed, and gives the same image as before.
 func TestDamagedCache(t *testing.T) {
 	e := newSpareEngine(t)
+	before, err := os.ReadFile(pinsInUse(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	blobs, err := filepath.Glob(filepath.Join(e.cache, "products", "image-debian-*", "blobs", "sha256", "*"))
 	if err != nil || len(blobs) == 0 {
 		t.Fatalf("%v, %v", blobs, err)
@@ -242,11 +249,35 @@ func TestDamagedCache(t *testing.T) {
 	if err := os.WriteFile(blobs[0], data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := e.engine(t, "up").must(t).stderr
-	if !strings.Contains(out, "image-debian is damaged in the cache: making it again") {
-		t.Errorf("the damage goes unnoticed:\n%s", out)
+
+	killed := exec.Command(filepath.Join(repository, ".slipway", "engine"), "up")
+	killed.Dir, killed.Env = repository, append(os.Environ(), e.env...)
+	var log bytes.Buffer
+	killed.Stderr = &log
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
 	}
+	time.Sleep(15 * time.Second)
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	if out := log.String(); !strings.Contains(out, "image-debian is damaged in the cache: making it again") || strings.Contains(out, "make image-debian: ") {
+		t.Fatalf("the damage went unnoticed, or the kill came too late:\n%s", out)
+	}
+
+	e.engine(t, "up").must(t)
 	e.versions(t).must(t)
+	after, err := os.ReadFile(pinsInUse(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(after) != string(before) {
+		t.Errorf("another build gives other digests:\n%s\n%s", before, after)
+	}
+	if left := processesOf(t, filepath.Join(e.cache, "scratch")); len(left) > 0 {
+		t.Errorf("the killed up left processes:\n%s", strings.Join(left, "\n"))
+	}
 }
 
 // Each case that the engine program must refuse, with its sentence and hint.

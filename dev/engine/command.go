@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // output runs cmd, made by exec.CommandContext, and returns its standard output.
-// An error carries the end of what the command wrote. When we are told to stop,
-// or die, so is the command: none is left behind to write where the next up does.
+// An error carries the end of what the command wrote.
+//
+// The command is the first of a process namespace of its own. When we are told
+// to stop, or die, it is killed and all that it started with it: none is left
+// behind to write where the next up does.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 20 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])

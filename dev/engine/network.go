@@ -39,12 +39,16 @@ func (s settings) startNetwork(ctx context.Context, root string) error {
 		return fmt.Errorf("make a network namespace: %w", err)
 	}
 	port := strconv.Itoa(s.port)
-	_, err := output(exec.CommandContext(ctx, filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
+	// Not by output, with which it would end: pasta stays in the background.
+	out, err := exec.CommandContext(ctx, filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
 		"--library-path", filepath.Join(root, "lib/x86_64-linux-gnu"), filepath.Join(root, "usr/bin/pasta"),
 		"--config-net", "--netns-only", "--runas", "0", "--quiet",
 		"--tcp-ports", "127.0.0.1/"+port+":"+port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none", "--host-lo-to-ns-lo",
-		"--dns-forward", nameserver, "--pid", s.pastaPID(), "--netns", s.netns()))
-	return err
+		"--dns-forward", nameserver, "--pid", s.pastaPID(), "--netns", s.netns()).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("start pasta: %w\n  %s", err, out)
+	}
+	return nil
 }
 
 // newNetworkNamespace makes one and keeps it by a mount at path.

@@ -107,9 +107,16 @@ func (s settings) engineAnswers(ctx context.Context) bool {
 // build makes or looks into every product, two at a time: one mostly compiles
 // while the other mostly downloads.
 func (s settings) build(ctx context.Context) error {
-	// Also what a run that was killed has left there.
-	if err := os.RemoveAll(s.scratch()); err != nil {
-		return err
+	// Also what a run that was killed has left there, whose last commands may be
+	// about to end.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := os.RemoveAll(s.scratch())
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return err
+		}
 	}
 	for _, dir := range []string{s.products(), s.scratch()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
