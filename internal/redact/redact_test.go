@@ -1,0 +1,286 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	token = `s3cr3t/T0ken+with "quotes" & 'ticks' ${x} <é>`
+	pem   = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\nMzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\nNMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ\n-----END KEY-----\n"
+)
+
+func encode64(e *base64.Encoding, text string) string { return e.EncodeToString([]byte(text)) }
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func wrap(text string, columns int) string {
+	var out strings.Builder
+	for len(text) > columns {
+		out.WriteString(text[:columns] + "\n")
+		text = text[columns:]
+	}
+	return out.String() + text
+}
+
+// TestEncodings prints the secrets by the real encoders. What must not be left of
+// them is everything but the words around.
+func TestEncodings(t *testing.T) {
+	set := New(token, pem)
+	for name, c := range map[string]struct{ text, want string }{
+		"plain":                     {"a " + token + " b", "a *** b"},
+		"hex":                       {"a " + hex.EncodeToString([]byte(token)) + " b", "a *** b"},
+		"HEX":                       {"a " + strings.ToUpper(hex.EncodeToString([]byte(token))) + " b", "a *** b"},
+		"JSON":                      {asJSON(t, map[string]string{"k": token}), `{"k":"***"}`},
+		"JSON within JSON":          {asJSON(t, asJSON(t, map[string]string{"k": token})), `"{\"k\":\"***\"}"`},
+		"Go":                        {strconv.Quote(token), `"***"`},
+		"HTML":                      {html.EscapeString("<a>" + token), "&lt;a&gt;***"},
+		"URL query":                 {"?k=" + url.QueryEscape(token) + "&x", "?k=***&x"},
+		"URL path":                  {"/" + url.PathEscape(token) + "/x", "/***/x"},
+		"URL, small digits":         {"?k=" + percent.ReplaceAllStringFunc(url.QueryEscape(token), strings.ToLower) + "&x", "?k=***&x"},
+		"user and password":         {(&url.URL{Scheme: "https", Host: "h", User: url.UserPassword("me", token)}).String(), "https://me:***@h"},
+		"shell":                     {"'" + strings.ReplaceAll(token, "'", `'\''`) + "'", "'***'"},
+		"base64":                    {"a " + encode64(base64.StdEncoding, token) + " b", "a *** b"},
+		"base64 for URLs":           {"a " + encode64(base64.URLEncoding, token) + " b", "a *** b"},
+		"several lines":             {pem, "***"},
+		"several lines, indented":   {strings.ReplaceAll("\n"+strings.TrimSpace(pem), "\n", "\n  "), "\n  ***\n  ***\n  ***\n  ***\n  ***"},
+		"several lines, JSON":       {asJSON(t, pem), `"***"`},
+		"one line of several":       {"x MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu x", "x *** x"},
+		"base64 of several lines":   {"a " + encode64(base64.StdEncoding, pem) + " b", "a *** b"},
+		"base64 wrapped at 64":      {wrap(encode64(base64.StdEncoding, pem), 64), "***\n***\n***\n***\n***"},
+		"base64 wrapped at 76":      {wrap(encode64(base64.StdEncoding, pem), 76), "***\n***\n***\n***\n***"},
+		"two that touch":            {token + token, "***"},
+		"nothing to hide":           {"ordinary text, *** and all", "ordinary text, *** and all"},
+		"the beginning of a secret": {token[:20], token[:20]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := set.String(c.text)
+			if got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Of a value of several lines, no line is left, whatever ends them.
+func TestLineEnds(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r", "\n\n", " \\\n"} {
+		got := New(pem).String(strings.ReplaceAll(pem, "\n", end))
+		for line := range strings.Lines(pem) {
+			if strings.Contains(got, strings.TrimSpace(line)) {
+				t.Errorf("lines that end in %q leave %q", end, line)
+			}
+		}
+	}
+}
+
+// A password is most often encoded as part of user:password.
+func TestBase64AtEachOffset(t *testing.T) {
+	set := New("hunter2-hunter2")
+	for _, user := range []string{"a:", "ab:", "abc:", "abcd:"} {
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			for _, after := range []string{"", "\n", "xy"} {
+				text := encode64(encoding, user+"hunter2-hunter2"+after)
+				got := set.String("Basic " + text)
+				// At either end one character may share its bits with a neighbour.
+				if left := len(got) - len("Basic ") - len(Mask); !strings.Contains(got, Mask) || left > len(encode64(encoding, user))+6 {
+					t.Errorf("%q: %s became %s", user+after, text, got)
+				}
+			}
+		}
+	}
+}
+
+func TestOverlaps(t *testing.T) {
+	for _, c := range []struct {
+		values     []string
+		text, want string
+	}{
+		{[]string{"abcdefgh", "abcdefghij"}, "-abcdefghij-", "-***-"},           // one begins the other
+		{[]string{"abcdefgh", "abcdefghij"}, "-abcdefghi-", "-***i-"},           // and only the shorter is there
+		{[]string{"cdefghij", "abcdefghijkl"}, "-abcdefghijkl-", "-***-"},       // one is inside the other
+		{[]string{"cdefghij", "abcdefghijkl"}, "-abcdefghijk-", "-ab***k-"},     // and only the inner is there
+		{[]string{"abcdefgh", "efghijkl"}, "-abcdefghijkl-", "-***-"},           // they overlap
+		{[]string{"aaaaaaaa"}, "-aaaaaaaaaaaa-", "-***-"},                       // with itself
+		{[]string{"abcdefgh", "12345678"}, "abcdefgh12345678abcdefgh", "***"},   // they touch
+		{[]string{"abcdefgh"}, "abcdefgabcdefgh", "abcdefg***"},                 // a false start
+		{[]string{"12345678", "345678ab", "78abxxxx"}, "12345678abxx", "***xx"}, // a chain that breaks off
+		{[]string{"abcd"}, "xabcdx", "x***x"},                                   // short, as it is
+		{[]string{"abcd"}, "YWJjZA== 61626364", "YWJjZA== 61626364"},            // short, encoded
+		{[]string{"abc"}, "xabcx", "xabcx"},                                     // too short
+		{[]string{"  padded-value  \n"}, "[padded-value]", "[***]"},
+		{nil, "anything", "anything"},
+	} {
+		if got := New(c.values...).String(c.text); got != c.want {
+			t.Errorf("%q in %q: got %q, want %q", c.values, c.text, got, c.want)
+		}
+	}
+}
+
+func TestSkipped(t *testing.T) {
+	if got := New("", "a", "abc", "abcd", "abcdefgh").Skipped; got != 2 {
+		t.Errorf("got %d, want 2", got)
+	}
+}
+
+// A long value is masked whole, and any large part of it too.
+func TestLongValue(t *testing.T) {
+	long := make([]byte, 100_000)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range long {
+		long[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[random.IntN(36)]
+	}
+	set := New(string(long))
+	if got := set.String("<" + string(long) + ">"); got != "<***>" {
+		t.Errorf("got %d bytes: %.80q", len(got), got)
+	}
+	if got := set.String(string(long[5000:5100])); len(got) > 2*piece+len(Mask) {
+		t.Errorf("of 100 bytes of it, %q is left", got)
+	}
+}
+
+// What cannot become part of a match is handed on at once.
+func TestWriterHoldsBackLittle(t *testing.T) {
+	var out bytes.Buffer
+	w := New("abcdefgh").Writer(&out)
+	if _, err := w.Write([]byte("progress: 10%\n")); err != nil || out.String() != "progress: 10%\n" {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+	if _, err := w.Write([]byte("x abcd")); err != nil || !strings.HasSuffix(out.String(), "x ") {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+	if err := w.Flush(); err != nil || !strings.HasSuffix(out.String(), "x abcd") {
+		t.Errorf("after the end: %q, %v", out.String(), err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
+func TestWriterReportsErrors(t *testing.T) {
+	w := New("abcdefgh").Writer(broken{})
+	if _, err := w.Write([]byte("text")); err == nil {
+		t.Error("a failing writer goes unnoticed")
+	}
+}
+
+// inPieces writes text cut at random places.
+func inPieces(set *Set, text string, random *rand.Rand) string {
+	var out bytes.Buffer
+	w := set.Writer(&out)
+	for len(text) > 0 {
+		n := 1 + random.IntN(min(len(text), 1+random.IntN(40)))
+		_, _ = w.Write([]byte(text[:n]))
+		text = text[n:]
+	}
+	_ = w.Flush()
+	return out.String()
+}
+
+// FuzzWriter: a secret in any of its encodings does not pass, wherever the
+// writes are cut; where they are cut does not matter; and text without a secret
+// passes as it is.
+func FuzzWriter(f *testing.F) {
+	f.Add("hunter2-hunter2", "before ", " after", uint64(1))
+	f.Add(token, "", "", uint64(2))
+	f.Add(pem, "x\n", "\ny", uint64(3))
+	f.Add("aaaaaaaaaa", "aaa", "aaaaaaaaaaaaa", uint64(4))
+	f.Add("0123456789abcdef\x00\xff", "\xff", "\x00", uint64(5))
+	f.Add("%2F%2f%25%25", "%", "%25", uint64(6))
+	f.Add(strings.Repeat("0123456789", 20), "0123456789", "01234567", uint64(7))
+	f.Fuzz(func(t *testing.T, secret, before, after string, seed uint64) {
+		set := New(secret)
+		random := rand.New(rand.NewPCG(seed, 0))
+		trimmed := strings.TrimSpace(secret)
+		forms := map[string]string{"plain": trimmed}
+		if len(trimmed) >= shortest {
+			forms["base64"] = encode64(base64.StdEncoding, trimmed)
+			forms["base64 for URLs"] = encode64(base64.URLEncoding, trimmed)
+			forms["hex"] = hex.EncodeToString([]byte(trimmed))
+			forms["query"] = url.QueryEscape(trimmed)
+			forms["path"] = url.PathEscape(trimmed)
+			quoted := asJSON(t, trimmed)
+			forms["JSON"] = quoted[1 : len(quoted)-1]
+			forms["Go"] = strconv.Quote(trimmed)[1 : len(strconv.Quote(trimmed))-1]
+			forms["HTML"] = html.EscapeString(trimmed)
+		}
+		for name, form := range forms {
+			text := before + form + after
+			whole := set.String(text)
+			if cut := inPieces(set, text, random); cut != whole {
+				t.Fatalf("%s: in pieces %q, whole %q", name, cut, whole)
+			}
+			if len(form) >= shortest && !strings.Contains(Mask+Mask, form) && strings.Contains(whole, form) {
+				t.Fatalf("%s passes: %q", name, whole)
+			}
+		}
+		// A set of something that is not there changes nothing.
+		if other := New("\x01never printed\x02").String(before + after); other != before+after {
+			t.Fatalf("%q became %q", before+after, other)
+		}
+	})
+}
+
+func BenchmarkWriter(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("%d-secrets", n), func(b *testing.B) {
+			random := rand.New(rand.NewPCG(1, 1))
+			secrets := make([]string, n)
+			for i := range secrets {
+				secret := make([]byte, 40)
+				for j := range secret {
+					secret[j] = byte(33 + random.IntN(94))
+				}
+				secrets[i] = string(secret)
+			}
+			var text strings.Builder
+			for i := range 20_000 {
+				fmt.Fprintf(&text, `{"@level":"info","@message":"module.compute.openstack_networking_secgroup_rule_v2.rule[%d]: Creation complete after 1s"}`+"\n", i)
+				if i%20 == 0 {
+					text.WriteString("password = " + secrets[random.IntN(n)] + "\n")
+				}
+			}
+			input := []byte(text.String())
+			set := New(secrets...)
+			b.SetBytes(int64(len(input)))
+			for b.Loop() {
+				w := set.Writer(discard{})
+				if _, err := w.Write(input); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func BenchmarkNew(b *testing.B) {
+	secrets := make([]string, 1000)
+	for i := range secrets {
+		secrets[i] = fmt.Sprintf("secret number %d with some more text", i)
+	}
+	for b.Loop() {
+		New(secrets...)
+	}
+}
