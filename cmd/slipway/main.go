@@ -13,6 +13,7 @@ import (
 	"os/signal"
 
 	"slipway/internal/pins"
+	"slipway/internal/refusal"
 	"slipway/internal/toolchain"
 )
 
@@ -39,20 +40,15 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// An inputError is bad input: its reader mends it by the hint.
-type inputError struct{ message, hint string }
-
-func (e *inputError) Error() string { return e.message }
-
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout)
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintf(stderr, "slipway: error: %v\n", err)
-	var input *inputError
+	var input *refusal.Error
 	if errors.As(err, &input) {
-		fmt.Fprintf(stderr, "slipway: hint: %s\n", input.hint)
+		fmt.Fprintf(stderr, "slipway: hint: %s\n", input.Hint)
 		return exitBadInput
 	}
 	return exitFailed
@@ -60,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func dispatch(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) == 0 {
-		return &inputError{"no stage is named", "slipway --help"}
+		return refusal.New("slipway --help", "no stage is named")
 	}
 	switch stage, rest := args[0], args[1:]; stage {
 	case "version":
@@ -72,7 +68,7 @@ func dispatch(ctx context.Context, args []string, stdout io.Writer) error {
 		fmt.Fprint(stdout, usage)
 		return nil
 	default:
-		return &inputError{fmt.Sprintf("unknown stage %q", stage), "slipway --help"}
+		return refusal.New("slipway --help", "unknown stage %q", stage)
 	}
 }
 
@@ -81,16 +77,16 @@ func runToolchain(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.SetOutput(io.Discard)
 	path := flags.String("pins", "", "the pins file")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || *path == "" {
-		return &inputError{fmt.Sprintf("toolchain takes --pins and a file, not %q", args), "slipway toolchain --pins ci/pins.env"}
+		return refusal.New("slipway toolchain --pins ci/pins.env", "toolchain takes --pins and a file, not %q", args)
 	}
 	f, err := os.Open(*path)
 	if err != nil {
-		return &inputError{err.Error(), "slipway toolchain --pins ci/pins.env"}
+		return refusal.New("slipway toolchain --pins ci/pins.env", "%v", err)
 	}
 	defer f.Close()
 	list, err := pins.Read(f)
 	if err != nil {
-		return &inputError{fmt.Sprintf("%s: %v", *path, err), "git diff ci/pins.env"}
+		return refusal.New("git diff ci/pins.env", "%s: %v", *path, err)
 	}
 	rows, err := toolchain.Compare(ctx, os.DirFS("/"), list)
 	if err != nil {
