@@ -62,11 +62,15 @@ func (e spareEngine) engine(t *testing.T, verb string) result {
 	return runWith(t, e.env, filepath.Join(repository, ".slipway", "engine"), verb)
 }
 
+// host is the variable by which the CLI finds the spare engine.
+func (e spareEngine) host() string {
+	return noEngine + "unix://" + filepath.Join(e.run, "socket", "engine.sock")
+}
+
 // versions runs the main job on the spare engine.
 func (e spareEngine) versions(t *testing.T) result {
 	t.Helper()
-	host := noEngine + "unix://" + filepath.Join(e.run, "socket", "engine.sock")
-	return runWith(t, []string{host}, "dagger", "--progress=plain", "call", "toolchain", "versions")
+	return runWith(t, []string{e.host()}, "dagger", "--progress=plain", "call", "toolchain", "versions")
 }
 
 // cacheDir is where the engine in use was built.
@@ -166,6 +170,10 @@ func TestEngineLifecycle(t *testing.T) {
 		t.Error("the host's name lookups fail while the engine runs")
 	}
 	e.versions(t).must(t)
+	store := runWith(t, []string{e.host()}, "dagger", "--silent", "core", "engine", "local-cache", "max-used-space").must(t).stdout
+	if strings.TrimSpace(store) != "2e+10" {
+		t.Errorf("the store is capped at %s bytes, not at 20 GB", store)
+	}
 
 	begin := time.Now()
 	if out := e.engine(t, "up").must(t).stderr; strings.Contains(out, "make ") || strings.Contains(out, "start ") {

@@ -23,10 +23,13 @@ type product struct {
 	make   func(ctx context.Context, dir string) error
 }
 
-// key is short enough to read in a path and long enough not to collide.
-func (p product) key() string {
-	sum := sha256.Sum256([]byte(strings.Join(p.inputs, "\x00")))
-	return p.name + "-" + hex.EncodeToString(sum[:])[:16]
+// key names the product's folder.
+func (p product) key() string { return p.name + "-" + digestOf(p.inputs) }
+
+// digestOf is short enough to read in a path and long enough not to collide.
+func digestOf(inputs []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(inputs, "\x00")))
+	return hex.EncodeToString(sum[:])[:16]
 }
 
 // The products' folders in the cache.

@@ -27,7 +27,7 @@ func status(ctx context.Context, s settings) error {
 	fmt.Println("pins:     " + localPinsPath)
 	fmt.Println("cache:    " + s.cache)
 	fmt.Println("log:      " + s.logFile())
-	if !s.current(ctx) {
+	if !s.current(ctx) || !s.pinned() {
 		return refuse("make engine", "the engine that runs is not what this checkout asks for")
 	}
 	return nil

@@ -35,21 +35,23 @@ func up(ctx context.Context, s settings) error {
 		return err
 	}
 	defer unlock()
-	if s.current(ctx) {
-		say("the engine runs: %s", s.runnerHost())
-		return s.rememberPins(localPinsPath)
+	current := s.current(ctx)
+	if !current {
+		if err := s.build(ctx); err != nil {
+			return err
+		}
+		if err := s.restart(ctx); err != nil {
+			return err
+		}
 	}
-	if err := s.build(ctx); err != nil {
-		return err
+	// Another checkout may have started the engine.
+	if !current || !s.pinned() {
+		done := during("push the images to " + s.registryAddress())
+		if err := s.publish(ctx); err != nil {
+			return err
+		}
+		done()
 	}
-	if err := s.restart(ctx); err != nil {
-		return err
-	}
-	done := during("push the images to " + s.registryAddress())
-	if err := s.publish(ctx); err != nil {
-		return err
-	}
-	done()
 	// Last, because it says that nothing is left to do.
 	if err := writeFile(s.keyFile(), []byte(s.key()), 0o644); err != nil {
 		return err
@@ -69,14 +71,23 @@ func (s settings) all() []product {
 
 // key changes with everything that the running engine was started from.
 func (s settings) key() string {
-	keys := []string{strconv.Itoa(s.port), strconv.Itoa(s.storeGB)}
+	keys := []string{s.imagesKey(), strconv.Itoa(s.port), strconv.Itoa(s.storeGB)}
 	for _, p := range s.all() {
 		keys = append(keys, p.key())
+	}
+	return digestOf(keys)
+}
+
+// imagesKey changes with the images that the registry should serve.
+func (s settings) imagesKey() string {
+	var keys []string
+	for _, i := range images {
+		keys = append(keys, i.product(s).key())
 	}
 	if pins, err := os.ReadFile(s.upstreamPins()); err == nil {
 		keys = append(keys, string(pins))
 	}
-	return product{inputs: keys}.key()
+	return digestOf(keys)
 }
 
 // keyFile is in the run folder: it is gone when the engine is.
@@ -86,9 +97,6 @@ func (s settings) keyFile() string { return filepath.Join(s.run, "key") }
 func (s settings) current(ctx context.Context) bool {
 	started, err := os.ReadFile(s.keyFile())
 	if err != nil || string(started) != s.key() {
-		return false
-	}
-	if _, err := os.Stat(s.localPins()); err != nil {
 		return false
 	}
 	return s.running(ctx) && s.engineAnswers(ctx) && s.registryAnswers(ctx)
@@ -231,18 +239,18 @@ func (s settings) container(ctx context.Context) (container, error) {
 }
 
 // engineConfig makes the registry on loopback the mirror of the registries that
-// our pins name, and caps the store.
+// our pins name, and caps the store. In bytes: the engine's GB is 2^30 of them.
 func (s settings) engineConfig() string {
 	return fmt.Sprintf(`{
   "logLevel": "info",
-  "gc": {"maxUsedSpace": "%[1]dGB", "reservedSpace": "%[2]dGB", "minFreeSpace": "5%%"},
+  "gc": {"maxUsedSpace": %[1]d, "reservedSpace": %[2]d, "minFreeSpace": "5%%"},
   "registries": {
     "docker.io": {"mirrors": [%[3]q]},
     "ghcr.io": {"mirrors": [%[3]q]},
     %[3]q: {"http": true}
   }
 }
-`, s.storeGB, s.storeGB/4, s.registryAddress())
+`, s.storeGB*1e9, s.storeGB*1e9/4, s.registryAddress())
 }
 
 // down stops the engine of this machine; there is nothing to do where another
