@@ -5,6 +5,7 @@ go 1.25.8
 require (
 	filippo.io/age v1.3.2
 	github.com/getsops/sops/v3 v3.13.3
+	go.yaml.in/yaml/v3 v3.0.6
 )
 
 require (
@@ -114,7 +115,6 @@ require (
 	go.opentelemetry.io/otel/sdk v1.44.0 // indirect
 	go.opentelemetry.io/otel/sdk/metric v1.44.0 // indirect
 	go.opentelemetry.io/otel/trace v1.44.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
