@@ -1,0 +1,123 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"slipway/internal/refusal"
+)
+
+// A Bootstrapped says what Bootstrap found and did.
+type Bootstrapped struct {
+	Created  bool // the bucket is new
+	Versions bool // it keeps earlier states
+}
+
+// Bootstrap makes the bucket unless it is there, has it keep versions where the
+// store can, and then probes it. It is safe to repeat.
+func (s *Store) Bootstrap(ctx context.Context) (Bootstrapped, error) {
+	var done Bootstrapped
+	input := &s3.CreateBucketInput{Bucket: &s.bucket}
+	if region := s.client.Options().Region; region != "" && region != "us-east-1" {
+		input.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
+	}
+	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})
+	if statusOf(err) == http.StatusNotFound {
+		_, err = s.client.CreateBucket(ctx, input)
+		done.Created = err == nil
+		// Another bootstrap was quicker, or the answer to our own first try was lost.
+		if codeOf(err) == "BucketAlreadyOwnedByYou" {
+			err = nil
+		}
+	}
+	if err != nil {
+		return done, s.wrap("make the bucket", err)
+	}
+	err = s.enableVersions(ctx)
+	if err != nil && codeOf(err) != "NotImplemented" && statusOf(err) != http.StatusNotImplemented {
+		return done, err
+	}
+	done.Versions = err == nil
+	return done, s.Probe(ctx)
+}
+
+// How hard Probe tries to find two winners.
+const (
+	probeRounds  = 25
+	probeWriters = 8
+)
+
+// Probe checks that the store can keep a lock: a second conditional write of an
+// object must be refused, also when several come at once, and what was written
+// must be read at once. It refuses a store that fails, by name.
+func (s *Store) Probe(ctx context.Context) error {
+	prefix := "slipway-probe/" + rand.Text() + "/"
+	for round := range probeRounds {
+		key := fmt.Sprintf("%s%d", prefix, round)
+		err := s.probeOnce(ctx, key)
+		// The probe's object goes, also where the probe failed.
+		if removed := s.remove(context.WithoutCancel(ctx), key); err == nil {
+			err = removed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) probeOnce(ctx context.Context, key string) error {
+	var won, failed int
+	var winner string
+	var failure error
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	for writer := range probeWriters {
+		group.Go(func() {
+			name := fmt.Sprint("writer ", writer)
+			err := s.create(ctx, key, []byte(name))
+			lock.Lock()
+			defer lock.Unlock()
+			switch {
+			case err == nil:
+				won, winner = won+1, name
+			case !errors.Is(err, errExists):
+				failed, failure = failed+1, err
+			}
+		})
+	}
+	group.Wait()
+	if failed > 0 {
+		return failure
+	}
+	if won != 1 {
+		return s.unsafe("let %d of %d writers create the same object at once", won, probeWriters)
+	}
+	if err := s.create(ctx, key, nil); !errors.Is(err, errExists) {
+		if err != nil {
+			return err
+		}
+		return s.unsafe("let an object be created that was there already")
+	}
+	got, err := s.read(ctx, key)
+	if err != nil {
+		return err
+	}
+	if string(got) != winner {
+		return s.unsafe("returned another content than the one just written")
+	}
+	return nil
+}
+
+// unsafe refuses the store: two applies at once would both believe to be alone.
+func (s *Store) unsafe(format string, args ...any) error {
+	return refusal.New("set state.http to a backend with locks, or state.s3 to a store with conditional writes, in environment.yaml",
+		"the store at %s cannot keep a lock: it %s", s.endpoint, fmt.Sprintf(format, args...))
+}
