@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// tofu runs the real OpenTofu in dir, sealed by encryption, and nothing else in
+// runTofu runs the real OpenTofu in dir, sealed by encryption, and nothing else in
 // its environment.
-func tofu(t *testing.T, dir, encryption string, args ...string) (output string, code int) {
+func runTofu(t *testing.T, dir, encryption string, args ...string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command("tofu", args...)
 	cmd.Dir = dir
@@ -63,7 +63,7 @@ func TestBlackBoxRollover(t *testing.T) {
 		{second, []string{"plan", "-detailed-exitcode"}, 0},
 		{first, []string{"plan"}, 1},
 	} {
-		if out, code := tofu(t, dir, step.encryption, step.args...); code != step.code {
+		if out, code := runTofu(t, dir, step.encryption, step.args...); code != step.code {
 			t.Fatalf("tofu %s: exit code %d, want %d\n%s", strings.Join(step.args, " "), code, step.code, out)
 		}
 		if len(step.args) > 1 && strings.Contains(state(), canary) {

@@ -1,0 +1,145 @@
+//go:build blackbox
+
+package state
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"slipway/internal/tofu"
+)
+
+// TestBlackBoxLock runs two applies of the real OpenTofu on one sealed state in
+// one store: while the first works, its lock can be read and the second is
+// refused; afterwards there is no lock, and the state in the store is sealed.
+func TestBlackBoxLock(t *testing.T) {
+	server := httptest.NewServer(gofakes3.New(s3mem.New()).Server())
+	defer server.Close()
+	bucket := S3{Bucket: "state", Endpoint: server.URL, Region: "test", AccessKey: "key", SecretKey: "secret"}
+	store := Open(bucket)
+	if _, err := store.Bootstrap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const key = "test/test.tfstate"
+	const root = `terraform {
+  backend "s3" {}
+}
+
+resource "terraform_data" "slow" {
+  input = "canary-value-in-the-state"
+  provisioner "local-exec" {
+    command = "sleep 4"
+  }
+}
+`
+	environment := append(bucket.Environment(), "PATH="+os.Getenv("PATH"), "TF_ENCRYPTION="+encryption(t, good, ""))
+	runner := func() tofu.Runner {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := tofu.Runner{Dir: dir, Env: append(environment, "HOME="+dir), Stderr: io.Discard}
+		if out, code, err := r.Output(t.Context(), tofu.Init{Backend: bucket.Backend(key)}.Args()...); err != nil || code != tofu.ExitOK {
+			t.Fatalf("init: exit code %d, %v\n%s", code, err, out)
+		}
+		return r
+	}
+	plan := func(r tofu.Runner) int {
+		code, err := r.Run(t.Context(), io.Discard, tofu.Plan{Out: "plan"}.Args()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	first, second := runner(), runner()
+	if code := plan(first); code != tofu.ExitChanges {
+		t.Fatalf("plan: exit code %d", code)
+	}
+	applied := make(chan int, 1)
+	go func() {
+		code, err := first.Run(t.Context(), io.Discard, tofu.Apply{Plan: "plan"}.Args()...)
+		if err != nil {
+			t.Error(err)
+		}
+		applied <- code
+	}()
+	var lock *Lock
+	for end := time.Now().Add(30 * time.Second); lock == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		var err error
+		if lock, err = store.ReadLock(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lock == nil || lock.Operation != "OperationTypeApply" || lock.Who == "" || time.Since(lock.Created) > time.Minute {
+		t.Fatalf("the lock while an apply works: %+v", lock)
+	}
+	var messages []string
+	code, err := second.Events(t.Context(), func(e tofu.Event) { messages = append(messages, e.Diagnostic.Detail) }, func([]byte) {}, tofu.Plan{Out: "plan"}.Args()...)
+	if err != nil || code != tofu.ExitError || !strings.Contains(strings.Join(messages, "\n"), lock.ID) {
+		t.Errorf("the second: exit code %d, %v; it does not name the lock %s:\n%s", code, err, lock.ID, messages)
+	}
+	if code := <-applied; code != tofu.ExitOK {
+		t.Fatalf("apply: exit code %d", code)
+	}
+	if lock, err := store.ReadLock(t.Context(), key); lock != nil || err != nil {
+		t.Errorf("after the apply: %+v, %v", lock, err)
+	}
+	if code := plan(second); code != tofu.ExitOK {
+		t.Errorf("the second, afterwards: exit code %d", code)
+	}
+	state, err := store.read(t.Context(), key)
+	if err != nil || strings.Contains(string(state), "canary") || !strings.Contains(string(state), "encrypted_data") {
+		t.Errorf("the state is not sealed: %v, %.200s", err, state)
+	}
+}
+
+// TestBlackBoxInterrupt: told to stop, tofu gives its lock back and keeps what
+// it has made.
+func TestBlackBoxInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	const root = `resource "terraform_data" "quick" {}
+
+resource "terraform_data" "slow" {
+  depends_on = [terraform_data.quick]
+  provisioner "local-exec" {
+    command = "sleep 60"
+  }
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := tofu.Runner{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_ENCRYPTION=" + encryption(t, good, "")}, Stderr: io.Discard}
+	for _, args := range [][]string{tofu.Init{}.Args(), tofu.Plan{Out: "plan"}.Args()} {
+		if code, err := r.Run(t.Context(), io.Discard, args...); err != nil || code == tofu.ExitError {
+			t.Fatalf("%s: exit code %d, %v", args[0], code, err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	begin := time.Now()
+	code, err := r.Events(ctx, func(e tofu.Event) {
+		if e.Type == tofu.ApplyStart && e.Hook.Resource.Address == "terraform_data.slow" {
+			stop()
+		}
+	}, func([]byte) {}, tofu.Apply{Plan: "plan"}.Args()...)
+	if err != nil || code != tofu.ExitError || time.Since(begin) > 30*time.Second {
+		t.Fatalf("exit code %d, %v, after %s", code, err, time.Since(begin))
+	}
+	out, code, err := r.Output(t.Context(), tofu.StateListArgs()...)
+	if err != nil || code != tofu.ExitOK || !strings.Contains(string(out), "terraform_data.quick") {
+		t.Errorf("the state after it: exit code %d, %v\n%s", code, err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*.lock.info")); len(left) > 0 {
+		t.Errorf("a lock is left: %v", left)
+	}
+}
