@@ -1,0 +1,155 @@
+package environment
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+var (
+	namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+	bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	// credentialPattern keeps a name inside credentials/.
+	credentialPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+)
+
+// check holds what was decoded against the rules and against the repository.
+func (s *source) check(repository fs.FS, e *Environment) error {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy} {
+		if err := rule(repository, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *source) checkState(_ fs.FS, e *Environment) error {
+	switch {
+	case e.State.S3 != nil && e.State.HTTP != nil:
+		return s.refuse("state", edit("keep one of them"), "state has both s3 and http")
+	case e.State.HTTP != nil:
+		if e.State.HTTP.Address == "" {
+			return s.refuse("state.http", edit("write http: {address: …}"), "state.http has no address")
+		}
+		return s.checkURL("state.http.address", e.State.HTTP.Address)
+	case e.State.S3 == nil:
+		return s.refuse("state", edit("write state: with s3: or http: below it"), "the file does not say where the state is kept")
+	}
+	store := e.State.S3
+	if store.Bucket == "" {
+		return s.refuse("state.s3", edit("write bucket: and its name"), "state.s3 has no bucket")
+	}
+	if !bucketPattern.MatchString(store.Bucket) || strings.Contains(store.Bucket, "..") {
+		return s.refuse("state.s3.bucket", edit("use 3 to 63 small letters, digits, dots and dashes"), "%q cannot be the name of a bucket", store.Bucket)
+	}
+	if store.Region == "" {
+		return s.refuse("state.s3", edit("write region: as the store calls it, or us-east-1 where it has none"), "state.s3 has no region")
+	}
+	if store.Endpoint == "" {
+		store.Endpoint = "https://s3." + store.Region + ".amazonaws.com"
+	}
+	return s.checkURL("state.s3.endpoint", store.Endpoint)
+}
+
+func (s *source) checkURL(at, text string) error {
+	u, err := url.Parse(text)
+	if err == nil && u.User != nil {
+		return s.refuse(at, s.keepSecret(), "%s holds a user or a password", at)
+	}
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return s.refuse(at, edit("write it as https://host/path"), "%s is not an http or https URL", at)
+	}
+	return nil
+}
+
+func (s *source) checkLayers(repository fs.FS, e *Environment) error {
+	seen := map[string]bool{}
+	for i, layer := range e.Layers {
+		at := fmt.Sprintf("layers[%d]", i)
+		if !fs.ValidPath(layer.Path) || strings.ContainsAny(layer.Path, "\\\x00") {
+			return s.refuse(at, edit("name a folder below environments/%s", e.Name), "layer %q is no path below the environment", layer.Path)
+		}
+		// By the state's name: the folder itself has that of the environment.
+		if seen[e.StateKey(layer)] {
+			return s.refuse(at, edit("keep one of them, or rename the folder"), "layer %q has the state of another: %s", layer.Path, e.StateKey(layer))
+		}
+		seen[e.StateKey(layer)] = true
+		dir := e.Dir(layer)
+		mode, there, err := s.find(repository, at, dir)
+		if err != nil {
+			return err
+		}
+		if !there || !mode.IsDir() {
+			return s.refuse(at, "mkdir -p "+dir, "layer %q has no folder %s", layer.Path, dir)
+		}
+		entries, err := fs.ReadDir(repository, dir)
+		if err != nil {
+			return err
+		}
+		code := false
+		for _, entry := range entries {
+			code = code || !entry.IsDir() && (path.Ext(entry.Name()) == ".tf" || path.Ext(entry.Name()) == ".tofu")
+		}
+		if !code {
+			return s.refuse(at, "$EDITOR "+dir+"/main.tf", "layer %q has no .tf file in %s", layer.Path, dir)
+		}
+	}
+	return nil
+}
+
+func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
+	seen := map[string]bool{}
+	for i, name := range e.Credentials {
+		at := fmt.Sprintf("credentials[%d]", i)
+		if !credentialPattern.MatchString(name) {
+			return s.refuse(at, edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
+		}
+		if seen[name] {
+			return s.refuse(at, edit("keep one of them"), "credentials %q are there twice", name)
+		}
+		seen[name] = true
+		var files []string
+		for _, extension := range []string{".env", ".yaml", ".json"} {
+			file := "credentials/" + name + ".enc" + extension
+			mode, there, err := s.find(repository, at, file)
+			if err != nil {
+				return err
+			}
+			if there && mode.IsRegular() {
+				files = append(files, file)
+			}
+		}
+		switch len(files) {
+		case 0:
+			return s.refuse(at, editCommand+"credentials/"+name+".enc.env", "there is no file credentials/%s.enc.env", name)
+		case 1:
+			e.CredentialFiles = append(e.CredentialFiles, files[0])
+		default:
+			return s.refuse(at, "git rm "+files[1], "credentials %q have the files %s", name, enumerate(files))
+		}
+	}
+	return nil
+}
+
+func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
+	if e.Deploy == nil {
+		return nil
+	}
+	const folder = "ansible/playbooks/"
+	playbook := e.Deploy.Playbook
+	if !fs.ValidPath(playbook) || playbook == "." {
+		return s.refuse("deploy.playbook", edit("name a file below "+folder), "playbook %q is no file below %s", playbook, folder)
+	}
+	mode, there, err := s.find(repository, "deploy.playbook", folder+playbook)
+	if err != nil {
+		return err
+	}
+	if !there || !mode.IsRegular() {
+		return s.refuse("deploy.playbook", "$EDITOR "+folder+playbook, "there is no file %s", folder+playbook)
+	}
+	return nil
+}

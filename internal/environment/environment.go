@@ -1,0 +1,130 @@
+// Package environment finds and reads environments: environments/<name>, which
+// is what its path says, and the file environment.yaml in it. The file is read
+// strictly, because what it gets wrong happens to real infrastructure; each
+// fault is refused with its line and the way to mend it.
+package environment
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// An Environment is one folder below environments/.
+type Environment struct {
+	Name string `yaml:"-" json:"-"` // of the folder
+
+	Description string   `yaml:"description" json:"description,omitempty" jsonschema:"description=What it is for; in one line"`
+	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=Take only a reviewed plan for apply; and --confirm for destroy"`
+	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
+	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
+	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
+	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
+
+	// CredentialFiles are the files that Credentials name, from the repository's root.
+	CredentialFiles []string `yaml:"-" json:"-"`
+}
+
+// A Layer is a root module with a state of its own.
+type Layer struct {
+	Path string `yaml:"path" json:"path" jsonschema:"description=Folder below the environment's; or . for that folder itself"`
+}
+
+// State says where states are kept: in exactly one of the two.
+type State struct {
+	S3   *S3   `yaml:"s3" json:"s3,omitempty" jsonschema:"description=A bucket; locked by conditional writes"`
+	HTTP *HTTP `yaml:"http" json:"http,omitempty" jsonschema:"description=A server of OpenTofu's http protocol; with locks"`
+}
+
+// S3 is a bucket. Its credentials are AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY among the environment's credentials.
+type S3 struct {
+	Bucket   string `yaml:"bucket" json:"bucket" jsonschema:"description=Name of the bucket"`
+	Region   string `yaml:"region" json:"region" jsonschema:"description=Region; as the store calls it"`
+	Endpoint string `yaml:"endpoint" json:"endpoint,omitempty" jsonschema:"description=URL of the store. Without it Amazon's in the region"`
+}
+
+// HTTP is a server. Its credentials are TF_HTTP_USERNAME and TF_HTTP_PASSWORD
+// among the environment's credentials.
+type HTTP struct {
+	Address string `yaml:"address" json:"address" jsonschema:"description=URL below which each state has its own; also used for LOCK and UNLOCK"`
+}
+
+// Deploy is the Ansible stage.
+type Deploy struct {
+	Playbook string `yaml:"playbook" json:"playbook" jsonschema:"description=File below ansible/playbooks"`
+}
+
+// LayerName is that of the layer within its environment.
+func (e *Environment) LayerName(l Layer) string {
+	if l.Path == "." {
+		return e.Name
+	}
+	return l.Path
+}
+
+// Dir is the layer's root module, from the repository's root.
+func (e *Environment) Dir(l Layer) string { return path.Join("environments", e.Name, l.Path) }
+
+// StateKey is the name of the layer's state in the store. It follows from the
+// names and cannot be set, so that no environment can hold another's state.
+func (e *Environment) StateKey(l Layer) string { return e.Name + "/" + e.LayerName(l) + ".tfstate" }
+
+// List returns the names of the environments in the repository, sorted.
+func List(repository fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(repository, "environments")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("mkdir -p environments/test && $EDITOR environments/test/environment.yaml", "the repository has no folder environments")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Load reads the environment called name and checks it against the repository.
+func Load(repository fs.FS, name string) (*Environment, error) {
+	known, err := List(repository)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(known, name) {
+		if name == "" {
+			return nil, refuse("name one of "+enumerate(known), "no environment is named")
+		}
+		if found, mode, err := look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
+			return nil, refuse(replaceLink(found), "%s is a symbolic link", found)
+		}
+		return nil, refuse(didYouMean(name, known)+"the environments are "+enumerate(known), "there is no environment %q", name)
+	}
+	if !namePattern.MatchString(name) {
+		return nil, refuse("rename the folder: small letters, digits and dashes, 32 at most", "%q cannot be the name of an environment", name)
+	}
+	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
+	mode, there, err := s.find(repository, "", s.path)
+	if err != nil {
+		return nil, err
+	}
+	if !there || !mode.IsRegular() {
+		return nil, refuse("$EDITOR "+s.path, "there is no file %s", s.path)
+	}
+	data, err := fs.ReadFile(repository, s.path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Environment{Name: name}
+	if err := s.decode(data, e); err != nil {
+		return nil, err
+	}
+	if len(e.Layers) == 0 {
+		e.Layers = []Layer{{Path: "."}}
+	}
+	return e, s.check(repository, e)
+}

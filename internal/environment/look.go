@@ -1,0 +1,50 @@
+package environment
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// look says what lies at the path: its mode, without following a symbolic link
+// on the way, for a link can make prod mean test or leave the repository. Where
+// it meets one, that is what it found. Links show in an fs.ReadLinkFS only,
+// such as those of os.DirFS and os.Root.
+func look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
+	for part := range strings.SplitSeq(name, "/") {
+		found = path.Join(found, part)
+		info, err := fs.Lstat(fsys, found)
+		if err != nil {
+			return found, 0, err
+		}
+		mode = info.Mode()
+		if mode&fs.ModeSymlink != 0 {
+			return found, mode, nil
+		}
+		if !mode.IsDir() && found != name {
+			return found, 0, fs.ErrNotExist
+		}
+	}
+	return found, mode, nil
+}
+
+// find is look for a value of the file: it refuses a link, and an absent thing
+// has no mode.
+func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
+	found, mode, err := look(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	if mode&fs.ModeSymlink != 0 {
+		return 0, false, s.refuse(at, replaceLink(found), "%s is a symbolic link", found)
+	}
+	return mode, true, nil
+}
+
+func replaceLink(name string) string {
+	return "put a copy in its place: cp -RL " + name + " " + name + ".copy && rm " + name + " && mv " + name + ".copy " + name
+}

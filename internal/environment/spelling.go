@@ -1,0 +1,56 @@
+package environment
+
+import (
+	"fmt"
+	"strings"
+)
+
+// didYouMean is the beginning of a hint, empty where no word is close.
+func didYouMean(word string, known []string) string {
+	best, least := "", 3 // two slips are a typing error, three another word
+	for _, candidate := range known {
+		// Of a short word, two slips leave nothing.
+		if d := distance(word, candidate); d < least && 2*d < len(candidate) {
+			best, least = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q? ", best)
+}
+
+// distance counts the letters to add, drop, replace or swap with their
+// neighbour that lead from one word to the other.
+func distance(a, b string) int {
+	// The last three rows of the table: swaps look back by two.
+	var before, above []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, above, row = above, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := above[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			row[j+1] = min(replaced, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
+// enumerate writes a list for a sentence: a, b and c.
+func enumerate(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
