@@ -3,9 +3,10 @@ package environment
 import (
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"net/url"
-	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,8 @@ var (
 	namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 	bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	// layerPattern is that of each part of a layer's path, which becomes a key.
+	layerPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 	// credentialPattern keeps a name inside credentials/.
 	credentialPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
@@ -43,8 +46,8 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 	if store.Bucket == "" {
 		return s.refuse("state.s3", edit("write bucket: and its name"), "state.s3 has no bucket")
 	}
-	if !bucketPattern.MatchString(store.Bucket) || strings.Contains(store.Bucket, "..") {
-		return s.refuse("state.s3.bucket", edit("use 3 to 63 small letters, digits, dots and dashes"), "%q cannot be the name of a bucket", store.Bucket)
+	if _, notAddress := netip.ParseAddr(store.Bucket); notAddress == nil || !bucketPattern.MatchString(store.Bucket) || strings.Contains(store.Bucket, "..") {
+		return s.refuse("state.s3.bucket", edit("use 3 to 63 small letters, digits, single dots and dashes, not an IP address"), "%q cannot be the name of a bucket", store.Bucket)
 	}
 	if store.Region == "" {
 		return s.refuse("state.s3", edit("write region: as the store calls it, or us-east-1 where it has none"), "state.s3 has no region")
@@ -52,7 +55,15 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 	if store.Endpoint == "" {
 		store.Endpoint = "https://s3." + store.Region + ".amazonaws.com"
 	}
-	return s.checkURL("state.s3.endpoint", store.Endpoint)
+	if err := s.checkURL("state.s3.endpoint", store.Endpoint); err != nil {
+		return err
+	}
+	store.Endpoint = strings.TrimRight(store.Endpoint, "/")
+	// A console shows the bucket's URL: the key would be below the bucket twice.
+	if strings.Count(store.Endpoint, "/") > len("//") {
+		return s.refuse("state.s3.endpoint", edit("write it as https://host; the bucket has its own line"), "state.s3.endpoint has a path")
+	}
+	return nil
 }
 
 func (s *source) checkURL(at, text string) error {
@@ -60,8 +71,17 @@ func (s *source) checkURL(at, text string) error {
 	if err == nil && u.User != nil {
 		return s.refuse(at, s.keepSecret(), "%s holds a user or a password", at)
 	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return s.refuse(at, edit("write it as https://host/path"), "%s is not an http or https URL", at)
+	}
+	for key := range u.Query() {
+		if secretPattern.MatchString(key) {
+			return s.refuse(at, s.keepSecret(), "%s holds a secret, %q", at, key)
+		}
+	}
+	// The state's name is put behind it.
+	if strings.ContainsAny(text, "?#") {
+		return s.refuse(at, edit("write it as https://host/path"), "%s has a query or a fragment", at)
 	}
 	return nil
 }
@@ -70,8 +90,13 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	seen := map[string]bool{}
 	for i, layer := range e.Layers {
 		at := fmt.Sprintf("layers[%d]", i)
-		if !fs.ValidPath(layer.Path) || strings.ContainsAny(layer.Path, "\\\x00") {
+		if !fs.ValidPath(layer.Path) {
 			return s.refuse(at, edit("name a folder below environments/%s", e.Name), "layer %q is no path below the environment", layer.Path)
+		}
+		for part := range strings.SplitSeq(layer.Path, "/") {
+			if layer.Path != "." && !layerPattern.MatchString(part) {
+				return s.refuse(at, edit("rename the folder: small letters, digits, _ and -"), "layer %q cannot be part of a state's key", layer.Path)
+			}
 		}
 		// By the state's name: the folder itself has that of the environment.
 		if seen[e.StateKey(layer)] {
@@ -90,15 +115,18 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 		if err != nil {
 			return err
 		}
-		code := false
-		for _, entry := range entries {
-			code = code || !entry.IsDir() && (path.Ext(entry.Name()) == ".tf" || path.Ext(entry.Name()) == ".tofu")
-		}
-		if !code {
+		if !slices.ContainsFunc(entries, isCode) {
 			return s.refuse(at, "$EDITOR "+dir+"/main.tf", "layer %q has no .tf file in %s", layer.Path, dir)
 		}
 	}
 	return nil
+}
+
+// isCode is false for hidden files, as it is for OpenTofu: a root that has only
+// those is empty, and its plan destroys all that is in its state.
+func isCode(entry fs.DirEntry) bool {
+	name := strings.TrimSuffix(entry.Name(), ".json")
+	return !entry.IsDir() && !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu"))
 }
 
 func (s *source) checkCredentials(repository fs.FS, e *Environment) error {

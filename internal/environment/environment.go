@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 )
 
 // An Environment is one folder below environments/.
@@ -17,8 +18,8 @@ type Environment struct {
 
 	Description string   `yaml:"description" json:"description,omitempty" jsonschema:"description=What it is for; in one line"`
 	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=Take only a reviewed plan for apply; and --confirm for destroy"`
-	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
-	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
+	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
+	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
 
@@ -33,8 +34,8 @@ type Layer struct {
 
 // State says where states are kept: in exactly one of the two.
 type State struct {
-	S3   *S3   `yaml:"s3" json:"s3,omitempty" jsonschema:"description=A bucket; locked by conditional writes"`
-	HTTP *HTTP `yaml:"http" json:"http,omitempty" jsonschema:"description=A server of OpenTofu's http protocol; with locks"`
+	S3   *S3   `yaml:"s3" json:"s3,omitempty" jsonschema:"oneof_required=s3,description=A bucket; locked by conditional writes"`
+	HTTP *HTTP `yaml:"http" json:"http,omitempty" jsonschema:"oneof_required=http,description=A server of OpenTofu's http protocol; with locks"`
 }
 
 // S3 is a bucket. Its credentials are AWS_ACCESS_KEY_ID and
@@ -82,7 +83,7 @@ func List(repository fs.FS) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}
@@ -105,7 +106,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 		return nil, refuse(didYouMean(name, known)+"the environments are "+enumerate(known), "there is no environment %q", name)
 	}
 	if !namePattern.MatchString(name) {
-		return nil, refuse("rename the folder: small letters, digits and dashes, 32 at most", "%q cannot be the name of an environment", name)
+		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv environments/"+name+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
 	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
 	mode, there, err := s.find(repository, "", s.path)

@@ -78,7 +78,7 @@ func TestSchemaAgrees(t *testing.T) {
 		"valid-small": true, "valid-full": true, "valid-http": true,
 		"unknown-key": false, "unknown-key-inside": false, "secret-key": false,
 		"wrong-type-bool": false, "wrong-type-number": false, "wrong-type-list": false,
-		"no-state": false, "no-bucket": false, "no-region": false,
+		"no-state": false, "two-states": false, "empty-list": false, "no-bucket": false, "no-region": false,
 	} {
 		t.Run(name, func(t *testing.T) {
 			archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
