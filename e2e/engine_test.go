@@ -278,11 +278,20 @@ func TestDamagedCache(t *testing.T) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(15 * time.Second)
+	// Killed when the packages are unpacked and about to be configured.
+	dpkg := filepath.Join(e.cache, "scratch", "debian-*", "mmdebstrap.*", "usr", "bin", "dpkg")
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; time.Sleep(100 * time.Millisecond) {
+		if found, err := filepath.Glob(dpkg); err != nil || len(found) > 0 {
+			break
+		}
+	}
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.Wait()
+	if mounts := run(t, "findmnt", "--raw", "--noheadings", "-o", "TARGET").must(t).stdout; strings.Contains(mounts, e.cache) {
+		t.Errorf("the killed up left mounts:\n%s", mounts)
+	}
 	if out := log.String(); !strings.Contains(out, "image-debian is damaged in the cache: making it again") || strings.Contains(out, "make image-debian: ") {
 		t.Fatalf("the damage went unnoticed, or the kill came too late:\n%s", out)
 	}

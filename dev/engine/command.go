@@ -13,13 +13,18 @@ import (
 // output runs cmd, made by exec.CommandContext, and returns its standard output.
 // An error carries the end of what the command wrote.
 //
-// The command is the first of a process namespace of its own. When we are told
-// to stop, or die, it is killed and all that it started with it: none is left
-// behind to write where the next up does.
+// The command is the first of a process namespace of its own, and what it mounts
+// is seen by nobody else. When we are told to stop, or die, it is killed, and all
+// that it started and mounted goes with it: nothing is left in the way of the
+// next up.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:   syscall.CLONE_NEWPID,
+		Unshareflags: syscall.CLONE_NEWNS, // which makes its mounts private, too
+		Pdeathsig:    syscall.SIGKILL,
+	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
