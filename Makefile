@@ -6,8 +6,11 @@ ENGINE := .slipway/engine
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-up: engine ## Take this machine from nothing to the tools' versions
-	@eval "$$($(ENGINE) env)" && dagger --progress=plain --silent call toolchain versions
+up: engine ## Take this machine from nothing to environment local, applied
+	@./dev/setup
+	@eval "$$($(ENGINE) env)" && \
+	  if [ ! -e credentials/local.enc.env ]; then dagger --progress=plain --silent call -y secrets init --file=credentials/local.enc.env; fi && \
+	  dagger --progress=plain --silent call up --env=local
 
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up

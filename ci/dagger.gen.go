@@ -57,24 +57,36 @@ func convertSlice[I any, O any](in []I, f func(I) O) []O {
 
 func (r Slipway) MarshalJSON() ([]byte, error) {
 	var concrete struct {
+		Source       *dagger.Directory
+		AgeKey       *dagger.Secret
 		PinsFile     *dagger.File
+		Goproxy      string
 		RunnerSource *dagger.Directory
 	}
+	concrete.Source = r.Source
+	concrete.AgeKey = r.AgeKey
 	concrete.PinsFile = r.PinsFile
+	concrete.Goproxy = r.Goproxy
 	concrete.RunnerSource = r.RunnerSource
 	return json.Marshal(&concrete)
 }
 
 func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
+		Source       *dagger.Directory
+		AgeKey       *dagger.Secret
 		PinsFile     *dagger.File
+		Goproxy      string
 		RunnerSource *dagger.Directory
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
 		return err
 	}
+	r.Source = concrete.Source
+	r.AgeKey = concrete.AgeKey
 	r.PinsFile = concrete.PinsFile
+	r.Goproxy = concrete.Goproxy
 	r.RunnerSource = concrete.RunnerSource
 	return nil
 }
@@ -100,6 +112,26 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	}
 	r.Container = concrete.Container
 	r.Pins = concrete.Pins
+	return nil
+}
+
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -220,8 +252,216 @@ func dispatch(ctx context.Context) (rerr error) {
 func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName string, inputArgs map[string][]byte) (_ any, err error) {
 	_ = inputArgs
 	switch parentName {
+	case "Secrets":
+		switch fnName {
+		case "Check":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Secrets).Check(&parent, ctx)
+		case "Edit":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var file string
+			if inputArgs["file"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["file"]), &file)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg file", err))
+				}
+			}
+			var content *dagger.Secret
+			if inputArgs["content"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["content"]), &content)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg content", err))
+				}
+			}
+			return (*Secrets).Edit(&parent, ctx, file, content)
+		case "Init":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var file string
+			if inputArgs["file"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["file"]), &file)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg file", err))
+				}
+			}
+			return (*Secrets).Init(&parent, ctx, file)
+		case "Rotate":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var file string
+			if inputArgs["file"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["file"]), &file)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg file", err))
+				}
+			}
+			return (*Secrets).Rotate(&parent, ctx, file)
+		case "Set":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var file string
+			if inputArgs["file"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["file"]), &file)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg file", err))
+				}
+			}
+			var variable string
+			if inputArgs["variable"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["variable"]), &variable)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg variable", err))
+				}
+			}
+			var value *dagger.Secret
+			if inputArgs["value"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["value"]), &value)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg value", err))
+				}
+			}
+			return (*Secrets).Set(&parent, ctx, file, variable, value)
+		case "UpdateKeys":
+			var parent Secrets
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var file string
+			if inputArgs["file"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["file"]), &file)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg file", err))
+				}
+			}
+			return (*Secrets).UpdateKeys(&parent, ctx, file)
+		default:
+			return nil, fmt.Errorf("unknown function %s", fnName)
+		}
 	case "Slipway":
 		switch fnName {
+		case "Apply":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			return (*Slipway).Apply(&parent, ctx, env, layer, confirm)
+		case "Bootstrap":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Bootstrap(&parent, ctx, env)
+		case "Destroy":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			return (*Slipway).Destroy(&parent, ctx, env, confirm, layer)
+		case "Environments":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Environments(&parent, ctx)
+		case "Fmt":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Fmt(&parent, ctx)
+		case "Output":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			return (*Slipway).Output(&parent, ctx, env, layer)
 		case "Pins":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -229,6 +469,97 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Pins(&parent, ctx)
+		case "Plan":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			return (*Slipway).Plan(&parent, ctx, env, layer)
+		case "Recover":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			var from *dagger.Directory
+			if inputArgs["from"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["from"]), &from)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg from", err))
+				}
+			}
+			return (*Slipway).Recover(&parent, ctx, env, layer, from)
+		case "Runner":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Runner(&parent, ctx)
+		case "Secrets":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Secrets(&parent), nil
+		case "StateList":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			return (*Slipway).StateList(&parent, ctx, env, layer)
+		case "Test":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Test(&parent, ctx)
 		case "Toolchain":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -236,17 +567,101 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Toolchain(&parent, ctx)
+		case "Unlock":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			var lockId string
+			if inputArgs["lockID"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["lockID"]), &lockId)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg lockID", err))
+				}
+			}
+			return (*Slipway).Unlock(&parent, ctx, env, layer, lockId)
+		case "Up":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			return (*Slipway).Up(&parent, ctx, env, confirm)
+		case "Validate":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Validate(&parent, ctx, env)
 		case "":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
 			if err != nil {
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
+			var source *dagger.Directory
+			if inputArgs["source"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["source"]), &source)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg source", err))
+				}
+			}
+			var ageKey *dagger.Secret
+			if inputArgs["ageKey"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["ageKey"]), &ageKey)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg ageKey", err))
+				}
+			}
 			var pins *dagger.File
 			if inputArgs["pins"] != nil {
 				err = json.Unmarshal([]byte(inputArgs["pins"]), &pins)
 				if err != nil {
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg pins", err))
+				}
+			}
+			var goproxy string
+			if inputArgs["goproxy"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["goproxy"]), &goproxy)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg goproxy", err))
 				}
 			}
 			var runnerSource *dagger.Directory
@@ -256,7 +671,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg runnerSource", err))
 				}
 			}
-			return New(pins, runnerSource), nil
+			return New(source, ageKey, pins, goproxy, runnerSource), nil
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

@@ -8,24 +8,43 @@ import "dagger/slipway/internal/dagger"
 // in .env, under the argument's name in capitals.
 type Slipway struct {
 	// +private
+	Source *dagger.Directory
+	// +private
+	AgeKey *dagger.Secret
+	// +private
 	PinsFile *dagger.File
+	// +private
+	Goproxy string
 	// +private
 	RunnerSource *dagger.Directory
 }
 
 func New(
+	// Repository with environments/, modules/ and credentials/.
+	//
+	// +defaultPath="/"
+	// +ignore=[".git", ".slipway", ".env", "**/.terraform", "**/node_modules", "**/*.tfstate*", "ci", "cmd", "internal", "dev", "e2e", "docs"]
+	source *dagger.Directory,
+	// Age identity that opens the credentials: AGEKEY=file://… in .env.
+	//
+	// +optional
+	ageKey *dagger.Secret,
 	// Pins file that names the images, for a machine that serves its own.
 	//
 	// +optional
 	pins *dagger.File,
+	// Go module proxy from which the stage runner is built, if not the public one.
+	//
+	// +optional
+	goproxy string,
 	// Go sources of the stage runner. They come with the module: leave this alone.
 	//
 	// +defaultPath="/"
-	// +ignore=["*", "!go.mod", "!go.sum", "!cmd", "!internal", "**/*_test.go", "**/testdata"]
+	// +ignore=["*", "!go.mod", "!go.sum", "!cmd", "!internal", "!dev/cloudsim", "**/*_test.go", "**/testdata"]
 	runnerSource *dagger.Directory,
 ) *Slipway {
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
 	}
-	return &Slipway{PinsFile: pins, RunnerSource: runnerSource}
+	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, RunnerSource: runnerSource}
 }

@@ -11,9 +11,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 
 	"slipway/internal/pins"
 	"slipway/internal/refusal"
+	"slipway/internal/stage"
 	"slipway/internal/toolchain"
 )
 
@@ -22,54 +27,104 @@ const usage = `usage: slipway STAGE [FLAGS]
   version             print the version of this program
   toolchain --pins F  run every tool and compare its version with the pins in F
 
-exit codes: 0 done, 1 refused or failed, 3 bad input
+and the stages on a repository, which leave result.json and summary.md in /out:
+  %s
+
+exit codes: 0 done, 1 refused or failed, 2 done and there are changes, 3 bad input
+
 `
 
 // version is set by the linker in a published build.
 var version = "dev"
 
-// Exit codes of every stage that does not end well.
-const (
-	exitFailed   = 1
-	exitBadInput = 3
-)
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// One signal stops the tools gently; what comes later changes nothing.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := dispatch(ctx, args, stdout)
-	if err == nil {
-		return 0
+	if len(args) > 0 && slices.Contains(stage.Names(), args[0]) {
+		options, err := stageOptions(args[0], args[1:])
+		if err != nil {
+			return complain(stderr, err)
+		}
+		options.Stdout, options.Stderr = stdout, stderr
+		return stage.Run(ctx, args[0], options)
 	}
+	if err := dispatch(ctx, args, stdout); err != nil {
+		return complain(stderr, err)
+	}
+	return stage.Done
+}
+
+func complain(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "slipway: error: %v\n", err)
 	var input *refusal.Error
 	if errors.As(err, &input) {
 		fmt.Fprintf(stderr, "slipway: hint: %s\n", input.Hint)
-		return exitBadInput
+		return stage.BadInput
 	}
-	return exitFailed
+	return stage.Failed
 }
 
 func dispatch(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) == 0 {
 		return refusal.New("slipway --help", "no stage is named")
 	}
-	switch stage, rest := args[0], args[1:]; stage {
+	switch name, rest := args[0], args[1:]; name {
 	case "version":
 		fmt.Fprintln(stdout, "slipway "+version)
 		return nil
 	case "toolchain":
 		return runToolchain(ctx, rest, stdout)
 	case "-h", "-help", "--help", "help":
-		fmt.Fprint(stdout, usage)
+		fmt.Fprintf(stdout, usage, strings.Join(stage.Names(), "\n  "))
+		flags, _ := stageFlags("STAGE")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
 		return nil
 	default:
-		return refusal.New("slipway --help", "unknown stage %q", stage)
+		return refusal.New("slipway --help", "unknown stage %q", name)
 	}
+}
+
+// stageFlags are those that the stages share; each reads what it needs.
+func stageFlags(name string) (*flag.FlagSet, *stage.Options) {
+	o := &stage.Options{}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.Environment, "env", "", "folder below environments/")
+	flags.StringVar(&o.Layer, "layer", "", "only this layer")
+	flags.StringVar(&o.RunID, "run-id", "", "name of this run, which no other has")
+	flags.StringVar(&o.Confirm, "confirm", "", "the environment's name, where a stage asks for it")
+	flags.StringVar(&o.LockID, "lock-id", "", "unlock: the lock to take away though its holder is not known to be dead")
+	flags.StringVar(&o.From, "from", "", "recover: the /out of the run that was interrupted")
+	flags.StringVar(&o.Secrets.File, "file", "", "secrets: file below credentials/")
+	flags.StringVar(&o.Secrets.Variable, "variable", "", "secrets-set: the variable")
+	flags.StringVar(&o.Secrets.Value, "value", "/run/secrets/value", "secrets-set: file with the value")
+	flags.StringVar(&o.Secrets.Content, "content", "/run/secrets/content", "secrets-edit: dotenv file with the variables")
+	flags.StringVar(&o.Repository, "repo", "/repo", "the repository, which is only read")
+	flags.StringVar(&o.Work, "work", "/work", "a tmpfs, the one place where plain text may touch a file")
+	flags.StringVar(&o.Out, "out", "/out", "receives the result")
+	flags.StringVar(&o.Identity, "identity", "/run/secrets/age-identity", "file of the age identity")
+	flags.DurationVar(&o.Deadline, "deadline", 55*time.Minute, "time after which the tools are stopped gently")
+	return flags, o
+}
+
+func stageOptions(name string, args []string) (stage.Options, error) {
+	flags, o := stageFlags(name)
+	if err := flags.Parse(args); err != nil {
+		return *o, refusal.New("slipway --help", "%s: %v", name, err)
+	}
+	if flags.NArg() > 0 {
+		return *o, refusal.New("slipway --help", "%s takes no argument %q", name, flags.Arg(0))
+	}
+	if o.RunID == "" {
+		o.RunID = time.Now().UTC().Format("20060102-150405.000000")
+	}
+	return *o, nil
 }
 
 func runToolchain(ctx context.Context, args []string, stdout io.Writer) error {

@@ -130,6 +130,10 @@ func isCode(entry fs.DirEntry) bool {
 }
 
 func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
+	environments, err := List(repository)
+	if err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for i, name := range e.Credentials {
 		at := fmt.Sprintf("credentials[%d]", i)
@@ -140,6 +144,10 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
 			return s.refuse(at, edit("keep one of them"), "credentials %q are there twice", name)
 		}
 		seen[name] = true
+		// A folder that was copied from another environment would go on with its rights.
+		if name != e.Name && slices.Contains(environments, name) {
+			return s.refuse(at, edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
+		}
 		var files []string
 		for _, extension := range []string{".env", ".yaml", ".json"} {
 			file := "credentials/" + name + ".enc" + extension
@@ -153,7 +161,7 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
 		}
 		switch len(files) {
 		case 0:
-			return s.refuse(at, editCommand+"credentials/"+name+".enc.env", "there is no file credentials/%s.enc.env", name)
+			return s.refuse(at, "dagger call secrets init --file=credentials/"+name+".enc.env", "there is no file credentials/%s.enc.env", name)
 		case 1:
 			e.CredentialFiles = append(e.CredentialFiles, files[0])
 		default:

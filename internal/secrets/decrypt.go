@@ -23,6 +23,7 @@ import (
 // An Identity is what decrypts: one or more age secret keys.
 type Identity struct {
 	sops       sopsage.ParsedIdentities
+	age        []age.Identity
 	recipients []string
 }
 
@@ -47,6 +48,7 @@ func ParseIdentity(text string) (Identity, error) {
 		default:
 			return Identity{}, fmt.Errorf("the age identity holds a %T, which is not supported", key)
 		}
+		identity.age = append(identity.age, parsed[0])
 		if err := identity.sops.Import(line); err != nil {
 			return Identity{}, errors.New("the age identity has a line that sops does not accept")
 		}

@@ -36,3 +36,29 @@ func (s *Store) ReadLock(ctx context.Context, key string) (*Lock, error) {
 	}
 	return &lock, nil
 }
+
+// Unlock takes away the lock of that ID and no other.
+func (s *Store) Unlock(ctx context.Context, key, id string) error {
+	lock, err := s.ReadLock(ctx, key)
+	if err != nil || lock == nil {
+		return err
+	}
+	if lock.ID != id {
+		return fmt.Errorf("the lock of %s has changed hands: it is now %s, held by %s", key, lock.ID, lock.Who)
+	}
+	return s.remove(ctx, key+".tflock")
+}
+
+// Lock takes the lock of the state at key as OpenTofu does, so that each keeps
+// the other out. It returns the lock that was in the way, if there was one.
+func (s *Store) Lock(ctx context.Context, key string, lock Lock) (*Lock, error) {
+	data, err := json.Marshal(lock)
+	if err != nil {
+		return nil, err
+	}
+	err = s.create(ctx, key+".tflock", data)
+	if !errors.Is(err, errExists) {
+		return nil, err
+	}
+	return s.ReadLock(ctx, key)
+}

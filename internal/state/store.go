@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -58,6 +60,59 @@ func Open(c S3) *Store {
 
 // errExists is the answer to a write of an object that must be new and is not.
 var errExists = errors.New("the object is there already")
+
+// Name says which store it is, for messages.
+func (s *Store) Name() string { return fmt.Sprintf("bucket %s at %s", s.bucket, s.endpoint) }
+
+// ErrNone says that there is no such object, or not even the bucket.
+var ErrNone = errors.New("there is no such object")
+
+// Read returns an object's content, or ErrNone.
+func (s *Store) Read(ctx context.Context, key string) ([]byte, error) {
+	data, err := s.read(ctx, key)
+	if statusOf(err) == http.StatusNotFound {
+		return nil, ErrNone
+	}
+	return data, err
+}
+
+// Write puts an object, in the place of one that may be there.
+func (s *Store) Write(ctx context.Context, key string, data []byte) error {
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data)})
+	return s.wrap("write "+key, err)
+}
+
+// Remove deletes an object; it is no error if there is none.
+func (s *Store) Remove(ctx context.Context, key string) error { return s.remove(ctx, key) }
+
+// An Object is an entry of a list.
+type Object struct {
+	Key string
+	Age time.Duration // since it was written, by the store's own clock; it counts whole seconds
+}
+
+// List returns the objects whose keys begin with prefix, sorted by key.
+func (s *Store) List(ctx context.Context, prefix string) ([]Object, error) {
+	var objects []Object
+	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if statusOf(err) == http.StatusNotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, s.wrap("list "+prefix, err)
+		}
+		now, ok := middleware.GetServerTime(page.ResultMetadata)
+		if !ok {
+			now = time.Now()
+		}
+		for _, o := range page.Contents {
+			objects = append(objects, Object{Key: aws.ToString(o.Key), Age: now.Sub(aws.ToTime(o.LastModified))})
+		}
+	}
+	return objects, nil
+}
 
 // create writes an object that must not be there yet, by one request.
 func (s *Store) create(ctx context.Context, key string, data []byte) error {

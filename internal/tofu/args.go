@@ -13,11 +13,18 @@ import (
 type Init struct {
 	Backend  map[string]string // -backend-config; never a secret, for these are visible in the process list
 	ReadOnly bool              // -lockfile=readonly, where a lock file is committed
+	// NoBackend leaves the state alone, for checks of the code.
+	NoBackend bool
 }
 
 // Args is the command line, less the program's name.
 func (c Init) Args() []string {
-	args := []string{"init", "-input=false", "-no-color", "-reconfigure"}
+	args := []string{"init", "-input=false", "-no-color"}
+	if c.NoBackend {
+		args = append(args, "-backend=false")
+	} else {
+		args = append(args, "-reconfigure")
+	}
 	if c.ReadOnly {
 		args = append(args, "-lockfile=readonly")
 	}
@@ -27,18 +34,18 @@ func (c Init) Args() []string {
 	return args
 }
 
-// Plan are the settings of `tofu plan`.
+// Plan are the settings of `tofu plan`. It takes no lock: a plan changes nothing,
+// and an apply refuses one that the state has moved away from.
 type Plan struct {
-	Out         string        // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
-	Destroy     bool          // plan the end of everything
-	RefreshOnly bool          // look for drift only
-	LockTimeout time.Duration // how long to wait for another holder's lock
-	Parallelism int           // 0: OpenTofu's default of 10
-	Targets     []string      // -target: only these addresses and what they need
+	Out         string   // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
+	Destroy     bool     // plan the end of everything
+	RefreshOnly bool     // look for drift only
+	Parallelism int      // 0: OpenTofu's default of 10
+	Targets     []string // -target: only these addresses and what they need
 }
 
 func (c Plan) Args() []string {
-	args := []string{"plan", "-input=false", "-json", "-detailed-exitcode", "-lock-timeout=" + c.LockTimeout.String(), "-out=" + c.Out}
+	args := []string{"plan", "-input=false", "-json", "-detailed-exitcode", "-lock=false", "-out=" + c.Out}
 	if c.Destroy {
 		args = append(args, "-destroy")
 	}
@@ -83,6 +90,16 @@ func OutputArgs() []string { return []string{"output", "-json"} }
 
 // StateListArgs prints the addresses in the state, one on each line.
 func StateListArgs() []string { return []string{"state", "list"} }
+
+// StateRemoveArgs takes addresses out of the state and leaves what they name alone.
+func StateRemoveArgs(addresses ...string) []string {
+	return append([]string{"state", "rm"}, addresses...)
+}
+
+// ImportArgs takes what id names into the state, at address.
+func ImportArgs(address, id string) []string {
+	return []string{"import", "-input=false", "-no-color", address, id}
+}
 
 // ForceUnlockArgs takes away the lock of that ID and no other.
 func ForceUnlockArgs(id string) []string { return []string{"force-unlock", "-force", id} }

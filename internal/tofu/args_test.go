@@ -19,13 +19,16 @@ func TestCommandLines(t *testing.T) {
 			Init{Backend: map[string]string{"key": "test/platform.tfstate", "bucket": "b"}, ReadOnly: true}.Args(),
 			"init -input=false -no-color -reconfigure -lockfile=readonly -backend-config=bucket=b -backend-config=key=test/platform.tfstate",
 		},
-		"plan, defaults": {Plan{Out: "p"}.Args(), "plan -input=false -json -detailed-exitcode -lock-timeout=0s -out=p"},
+		"init, of the code alone": {Init{NoBackend: true}.Args(), "init -input=false -no-color -backend=false"},
+		"plan, defaults":          {Plan{Out: "p"}.Args(), "plan -input=false -json -detailed-exitcode -lock=false -out=p"},
 		"plan, everything": {
-			Plan{Out: "p", Destroy: true, RefreshOnly: true, LockTimeout: 5 * time.Minute, Parallelism: 3, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
-			`plan -input=false -json -detailed-exitcode -lock-timeout=5m0s -out=p -destroy -refresh-only -parallelism=3 -target=a.b["c"] -target=d.e`,
+			Plan{Out: "p", Destroy: true, RefreshOnly: true, Parallelism: 3, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
+			`plan -input=false -json -detailed-exitcode -lock=false -out=p -destroy -refresh-only -parallelism=3 -target=a.b["c"] -target=d.e`,
 		},
 		"apply, defaults":   {Apply{Plan: "p"}.Args(), "apply -input=false -json -lock-timeout=0s p"},
 		"apply, everything": {Apply{Plan: "p", LockTimeout: time.Second, Parallelism: 1}.Args(), "apply -input=false -json -lock-timeout=1s -parallelism=1 p"},
+		"import":            {ImportArgs("a.b", "id"), "import -input=false -no-color a.b id"},
+		"state rm":          {StateRemoveArgs("a.b", "c.d"), "state rm a.b c.d"},
 		"force-unlock":      {ForceUnlockArgs("id"), "force-unlock -force id"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,21 @@ type Event struct {
 	Hook       Hook       `json:"hook"`
 	Changes    Changes    `json:"changes"`
 	Diagnostic Diagnostic `json:"diagnostic"`
+	Outputs    Outputs    `json:"outputs"`
+	TestRun    struct {
+		Run      string `json:"run"`
+		Status   string `json:"status"`   // pass, fail, error or skip
+		Progress string `json:"progress"` // complete, at the end
+	} `json:"test_run"`
+}
+
+// Outputs are those of a root module, by name.
+type Outputs map[string]Output
+
+// An Output is one of them.
+type Output struct {
+	Sensitive bool            `json:"sensitive"`
+	Value     json.RawMessage `json:"value"` // in an event: absent where sensitive
 }
 
 // Types of the events that are acted upon.
@@ -25,6 +40,8 @@ const (
 	ApplyComplete = "apply_complete"
 	ApplyErrored  = "apply_errored"
 	ChangeSummary = "change_summary"
+	OutputsMsg    = "outputs"
+	TestRun       = "test_run"
 	DiagnosticMsg = "diagnostic"
 )
 

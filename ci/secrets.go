@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// Secrets are the SOPS files below credentials/.
+type Secrets struct {
+	// +private
+	Slipway *Slipway
+}
+
+// Secrets checks and changes the encrypted credentials.
+func (m *Slipway) Secrets() *Secrets { return &Secrets{m} }
+
+// Check looks that every file is encrypted, to those whom .sops.yaml names and to
+// nobody else, and unchanged since it was.
+//
+// +cache="never"
+func (s *Secrets) Check(ctx context.Context) (string, error) {
+	container, err := s.Slipway.stage(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	_, report, err := s.Slipway.effect(ctx, "", container, "secrets-check")
+	return report, err
+}
+
+// Init makes a file of its template, FILE.example, and makes up the values that
+// are written <random> there.
+//
+// +cache="never"
+func (s *Secrets) Init(
+	ctx context.Context,
+	// File to make, such as credentials/test.enc.env.
+	file string,
+) (*dagger.Changeset, error) {
+	return s.change(ctx, nil, "secrets-init", "--file="+file)
+}
+
+// Set changes one variable.
+//
+// +cache="never"
+func (s *Secrets) Set(
+	ctx context.Context,
+	// File that holds it, such as credentials/test.enc.env.
+	file string,
+	// Name of the variable.
+	variable string,
+	// Its value, such as env://VALUE or file:///dev/shm/value.
+	value *dagger.Secret,
+) (*dagger.Changeset, error) {
+	return s.change(ctx, func(c *dagger.Container) *dagger.Container {
+		return c.WithMountedSecret("/run/secrets/value", value)
+	}, "secrets-set", "--file="+file, "--variable="+variable)
+}
+
+// Edit changes several variables: those of a dotenv file that is given as a secret.
+//
+// +cache="never"
+func (s *Secrets) Edit(
+	ctx context.Context,
+	// File that holds them, such as credentials/test.enc.env.
+	file string,
+	// Their names and values, such as file:///dev/shm/new.env.
+	content *dagger.Secret,
+) (*dagger.Changeset, error) {
+	return s.change(ctx, func(c *dagger.Container) *dagger.Container {
+		return c.WithMountedSecret("/run/secrets/content", content)
+	}, "secrets-edit", "--file="+file)
+}
+
+// Rotate seals the files, or one, with a new data key.
+//
+// +cache="never"
+func (s *Secrets) Rotate(
+	ctx context.Context,
+	// Only this file.
+	//
+	// +optional
+	file string,
+) (*dagger.Changeset, error) {
+	return s.change(ctx, nil, "secrets-rotate", "--file="+file)
+}
+
+// UpdateKeys seals the files, or one, to those whom .sops.yaml names.
+//
+// +cache="never"
+func (s *Secrets) UpdateKeys(
+	ctx context.Context,
+	// Only this file.
+	//
+	// +optional
+	file string,
+) (*dagger.Changeset, error) {
+	return s.change(ctx, nil, "secrets-updatekeys", "--file="+file)
+}
+
+// change runs a stage that leaves new versions of files, and returns them.
+func (s *Secrets) change(ctx context.Context, with func(*dagger.Container) *dagger.Container, args ...string) (*dagger.Changeset, error) {
+	container, err := s.Slipway.stage(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if with != nil {
+		container = with(container)
+	}
+	done, _, err := s.Slipway.effect(ctx, "", container, args...)
+	if err != nil {
+		return nil, err
+	}
+	source := s.Slipway.Source
+	return source.WithDirectory(".", done.Directory("/out/changed")).Changes(source), nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// stage puts together the container of a stage: the tools, the repository, a
+// tmpfs to work on, and the key.
+func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, error) {
+	toolchain, err := m.Toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	container := toolchain.Container.
+		WithMountedDirectory("/repo", m.Source).
+		WithMountedTemp("/work")
+	if m.AgeKey != nil {
+		container = container.WithMountedSecret("/run/secrets/age-identity", m.AgeKey)
+	}
+	if env == "local" {
+		cloudsim, err := m.cloudsim(ctx)
+		if err != nil {
+			return nil, err
+		}
+		container = container.WithServiceBinding("cloudsim", cloudsim)
+	}
+	return container, nil
+}
+
+// result is what the stage runner leaves in /out/result.json, as far as it
+// matters here.
+type result struct {
+	ExitCode int    `json:"exit_code"`
+	Error    string `json:"error"`
+	Hint     string `json:"hint"`
+}
+
+// effect runs a stage that must really run each time it is called: its name is
+// new each time, so that no layer of an earlier call is taken for it.
+func (m *Slipway) effect(ctx context.Context, env string, container *dagger.Container, args ...string) (*dagger.Container, string, error) {
+	return finish(ctx, container, append(args, "--env="+env, "--run-id="+rand.Text()))
+}
+
+// finish runs the stage and returns its report. The exit code comes from the
+// result that the runner leaves, so one that was killed is never taken for done.
+func finish(ctx context.Context, container *dagger.Container, args []string) (*dagger.Container, string, error) {
+	done := container.WithExec(append([]string{"slipway"}, args...), dagger.ContainerWithExecOpts{Expect: dagger.ReturnTypeAny})
+	code, err := done.ExitCode(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := done.File("/out/result.json").Contents(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s ended without a result, with exit code %d", args[0], code)
+	}
+	var r result
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, "", fmt.Errorf("read the result of %s: %w", args[0], err)
+	}
+	report, err := done.Stdout(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	const changes = 2
+	if r.ExitCode != code || code != 0 && code != changes {
+		message := report + r.Error
+		if r.Hint != "" {
+			message += "\nhint: " + r.Hint
+		}
+		return done, "", errors.New(message)
+	}
+	return done, report, nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// Output shows the outputs of an environment, the sensitive ones by name only.
+//
+// +cache="never"
+func (m *Slipway) Output(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only this layer.
+	//
+	// +optional
+	layer string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "output", "--layer="+layer)
+}
+
+// StateList shows the addresses of what the state holds.
+//
+// +cache="never"
+func (m *Slipway) StateList(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only this layer.
+	//
+	// +optional
+	layer string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "state-list", "--layer="+layer)
+}
+
+// Unlock shows who holds the lock of a state, and takes the lock away if its
+// holder is dead.
+//
+// +cache="never"
+func (m *Slipway) Unlock(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only this layer.
+	//
+	// +optional
+	layer string,
+	// The lock to take away though nothing shows that its holder is dead.
+	//
+	// +optional
+	lockID string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "unlock", "--layer="+layer, "--lock-id="+lockID)
+}
+
+// Recover brings state and world together after a run that was interrupted: it
+// tells what was made and what was in flight, and takes the former into the state.
+//
+// +cache="never"
+func (m *Slipway) Recover(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only this layer.
+	//
+	// +optional
+	layer string,
+	// What the interrupted run left in /out, for a state that the store did not take.
+	//
+	// +optional
+	from *dagger.Directory,
+) (string, error) {
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"recover", "--layer=" + layer}
+	if from != nil {
+		container = container.WithMountedDirectory("/from", from)
+		args = append(args, "--from=/from")
+	}
+	_, report, err := m.effect(ctx, env, container, args...)
+	return report, err
+}

@@ -1,0 +1,64 @@
+package journal
+
+// An Account is what became of the resources that a run changed.
+type Account struct {
+	Made     []Entry // complete creates that were not deleted again: address and ID
+	Gone     []Entry // complete deletes that were not made again
+	InFlight []Entry // begun, and neither complete nor failed
+}
+
+// Take reads the entries of a run in order: what came last of each resource
+// counts.
+func Take(entries []Entry) Account {
+	type resource struct{ last, open *Entry }
+	known := map[string]*resource{}
+	var order []string
+	for i := range entries {
+		e := &entries[i]
+		if e.Address == "" {
+			continue
+		}
+		r := known[e.Address]
+		if r == nil {
+			r = &resource{}
+			known[e.Address] = r
+			order = append(order, e.Address)
+		}
+		switch e.Kind {
+		case Start:
+			r.open = e
+		case Errored:
+			r.open = nil
+		case Complete:
+			begun := r.open
+			r.open = nil
+			switch {
+			case e.Action == "create":
+				r.last = e
+			case e.Action == "delete" && !replaced(begun, r.last):
+				r.last = e
+			}
+		}
+	}
+	var account Account
+	for _, address := range order {
+		r := known[address]
+		if r.open != nil {
+			account.InFlight = append(account.InFlight, *r.open)
+		}
+		switch {
+		case r.last == nil:
+		case r.last.Action == "create":
+			account.Made = append(account.Made, *r.last)
+		default:
+			account.Gone = append(account.Gone, *r.last)
+		}
+	}
+	return account
+}
+
+// replaced says that a delete concerns the object that another has taken the
+// place of, under the same address (create_before_destroy): their IDs differ.
+func replaced(begun, last *Entry) bool {
+	return begun != nil && last != nil && last.Action == "create" && begun.ID != "" && begun.ID != last.ID
+}

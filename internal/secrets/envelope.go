@@ -1,0 +1,59 @@
+package secrets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"filippo.io/age"
+)
+
+// Recipients are the age recipients of the SOPS file called name: who can read it.
+func Recipients(name string, data []byte) ([]string, error) {
+	tree, err := load(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return recipients(tree), nil
+}
+
+// Envelope seals data to age recipients, by age's own format.
+func Envelope(data []byte, to []string) ([]byte, error) {
+	var keys []age.Recipient
+	for _, text := range to {
+		parsed, err := age.ParseRecipients(bytes.NewReader([]byte(text)))
+		if err != nil {
+			return nil, fmt.Errorf("%q is no age recipient", text)
+		}
+		keys = append(keys, parsed...)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no age recipient to seal to")
+	}
+	var sealed bytes.Buffer
+	w, err := age.Encrypt(&sealed, keys...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return sealed.Bytes(), nil
+}
+
+// Open reads what Envelope sealed.
+func (i Identity) Open(sealed []byte) ([]byte, error) {
+	r, err := age.Decrypt(bytes.NewReader(sealed), i.age...)
+	if err != nil {
+		return nil, errors.New("it is not sealed to this age identity, or it is damaged")
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, errors.New("it is damaged")
+	}
+	return data, nil
+}

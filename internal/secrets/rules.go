@@ -1,0 +1,144 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sopsage "github.com/getsops/sops/v3/age"
+	"github.com/getsops/sops/v3/config"
+)
+
+// Folder is where a repository keeps its SOPS files.
+const Folder = "credentials"
+
+// Rule returns the age recipients that .sops.yaml, at the root of the repository,
+// names for the file called name.
+func Rule(repository, name string) ([]string, error) {
+	file := filepath.Join(repository, ".sops.yaml")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("the repository has no .sops.yaml")
+	}
+	rule, err := config.LoadCreationRuleForFile(file, filepath.Join(repository, name), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read .sops.yaml for %s: %w", name, err)
+	}
+	var list []string
+	if rule != nil {
+		for _, group := range rule.KeyGroups {
+			for _, key := range group {
+				key, ok := key.(*sopsage.MasterKey)
+				if !ok {
+					return nil, fmt.Errorf(".sops.yaml has a key for %s that is not one of age", name)
+				}
+				list = append(list, key.Recipient)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf(".sops.yaml names no recipient for %s", name)
+	}
+	return list, nil
+}
+
+// List returns the SOPS files of the repository: what is below credentials/, less
+// templates and what explains them.
+func List(repository string) ([]string, error) {
+	var names []string
+	err := fs.WalkDir(os.DirFS(repository), Folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() && !strings.HasSuffix(name, ".example") && !strings.HasSuffix(name, ".md") && entry.Name() != ".gitignore" {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// A Finding is what Check has to say of a file.
+type Finding struct {
+	Path       string
+	Recipients []string // who can read it
+	Opened     bool     // the identity could read it, and its MAC holds
+	Fault      error    // nil: nothing is wrong
+	Hint       string   // how to mend the fault
+}
+
+// Check looks at every file below credentials/: it must be encrypted, to the
+// recipients that .sops.yaml names and to no other, and its MAC must hold, which
+// only a reader can see. identity may be nil.
+func Check(repository string, identity *Identity) ([]Finding, error) {
+	names, err := List(repository)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	for _, name := range names {
+		f := Finding{Path: name}
+		f.check(repository, names, identity)
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+func (f *Finding) check(repository string, names []string, identity *Identity) {
+	fail := func(err error, hint string) { f.Fault, f.Hint = err, hint }
+	data, err := os.ReadFile(filepath.Join(repository, f.Path))
+	if err != nil {
+		fail(err, "ls -l "+f.Path)
+		return
+	}
+	if sealed := sealedTwin(f.Path); slices.Contains(names, sealed) {
+		fail(fmt.Errorf("%s is the plain text of %s", f.Path, sealed), "git rm --cached "+f.Path+" && rm "+f.Path+", and change every secret in it")
+		return
+	}
+	if f.Recipients, err = Recipients(f.Path, data); err != nil {
+		fail(err, "sops --encrypt --in-place "+f.Path+", and change every secret in it if it was ever committed")
+		return
+	}
+	wanted, err := Rule(repository, f.Path)
+	if err != nil {
+		fail(err, "$EDITOR .sops.yaml")
+		return
+	}
+	if !sameSet(f.Recipients, wanted) {
+		fail(fmt.Errorf("%s is encrypted to %s, and .sops.yaml names %s", f.Path, strings.Join(f.Recipients, ", "), strings.Join(wanted, ", ")),
+			"dagger call secrets update-keys --file="+f.Path)
+		return
+	}
+	if identity == nil {
+		return
+	}
+	_, err = Decrypt(f.Path, data, *identity)
+	var foreign *ForeignError
+	if errors.As(err, &foreign) {
+		return // not ours to read
+	}
+	if err != nil {
+		fail(err, "git log -- "+f.Path)
+		return
+	}
+	f.Opened = true
+}
+
+// sealedTwin is the name that the encrypted form of a plain file has: x.env
+// becomes x.enc.env.
+func sealedTwin(name string) string {
+	extension := path.Ext(name)
+	return strings.TrimSuffix(name, extension) + ".enc" + extension
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}

@@ -1,0 +1,175 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"slipway/internal/journal"
+	"slipway/internal/tofu"
+)
+
+// apply makes the infrastructure what the code says: it plans and applies one
+// layer after the other, as a later layer may read what an earlier one made.
+func (s *session) apply(ctx context.Context) error {
+	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+		return err
+	}
+	if err := s.protected(); err != nil {
+		return err
+	}
+	roots, err := s.roots()
+	if err != nil {
+		return err
+	}
+	for _, r := range roots {
+		outputs, err := r.change(ctx, tofu.Plan{})
+		if err != nil {
+			return err
+		}
+		r.showOutputs(outputs)
+	}
+	return nil
+}
+
+// destroy takes everything away, the last layer first.
+func (s *session) destroy(ctx context.Context) error {
+	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+		return err
+	}
+	if err := s.confirmed(fmt.Sprintf("destroy takes away all of environment %s", s.Environment)); err != nil {
+		return err
+	}
+	roots, err := s.roots()
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Backward(roots) {
+		if _, err := r.change(ctx, tofu.Plan{Destroy: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change plans a root, and applies the plan if there is something to do. It
+// returns the outputs.
+func (r *root) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, error) {
+	if err := r.refuseRuns(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.init(ctx); err != nil {
+		return nil, err
+	}
+	summary, err := r.planned(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	r.show(summary)
+	if summary.Empty() {
+		return r.outputs(ctx)
+	}
+	outputs, err := r.applyPlan(ctx)
+	// An answer that was lost on the way can leave us before our own lock. It was
+	// ours, nothing had been changed, and now it is gone.
+	if errors.Is(err, errOwnLock) {
+		r.say("%s: the lock was our own, of an answer that was lost; once more", r.name)
+		outputs, err = r.applyPlan(ctx)
+	}
+	return outputs, err
+}
+
+var errOwnLock = errors.New("the state is locked, by this run itself")
+
+// applyPlan applies the saved plan under a journal.
+func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) {
+	begun := time.Now().UTC()
+	var book *journal.Writer
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if r.store != nil {
+		header := journal.Header{
+			ID: r.RunID, Stage: r.result.Stage, Environment: r.Environment,
+			Layer: r.name, Holder: holder(), Started: begun,
+		}
+		// What is no longer recorded could not be recovered: better to stop.
+		if book, err = journal.Open(ctx, r.store, r.recipients, r.key, header, func(err error) { stop(err) }); err != nil {
+			return nil, err
+		}
+	}
+	r.say("%s: applying", r.name)
+	locked := false
+	each := r.event(func(e tofu.Event) {
+		if e.Type == tofu.OutputsMsg {
+			outputs = e.Outputs
+		}
+		if book == nil {
+			return
+		}
+		if kind, ok := kinds[e.Type]; ok {
+			book.Add(journal.Entry{
+				Kind: kind, Time: e.Time, Address: e.Hook.Resource.Address,
+				Action: e.Hook.Action, IDKey: e.Hook.IDKey, ID: e.Hook.IDValue,
+			})
+			// Only the holder of the lock is told of a start: the lock is ours.
+			if !locked {
+				locked = true
+				if lock, err := r.store.ReadLock(ctx, r.key); err == nil && lock != nil {
+					book.Add(journal.Entry{Kind: journal.Locked, Time: e.Time, Lock: lock.ID})
+				}
+			}
+		}
+	})
+	var code int
+	err = r.timed("apply "+r.name, func() (err error) {
+		code, err = r.tool.Events(ctx, each, r.other, tofu.Apply{Plan: r.planFile()}.Args()...)
+		return err
+	})
+	// What follows is done also when we were asked to stop.
+	after := context.WithoutCancel(ctx)
+	lost, lostErr := r.rescue(after)
+	own, lockErr := r.freeOwnLock(after, begun)
+	waiting := slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool { return strings.Contains(d.Summary, "acquiring the state lock") })
+	if err != nil || code != tofu.ExitOK {
+		switch {
+		case waiting && own:
+			err = errOwnLock
+			r.diagnostics = nil
+		case waiting:
+			err = r.lockedByOther(after)
+			r.diagnostics = nil
+		default:
+			err = r.failed(ctx, "apply", err)
+			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+				err = errors.Join(err, cause)
+			}
+		}
+	} else {
+		r.row.Applied = true
+		r.warn()
+	}
+	if lost {
+		err = errors.Join(err, fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: dagger call recover --env=%s", r.name, r.lostName(), r.Environment))
+	}
+	if book != nil {
+		err = errors.Join(err, book.Close(after, lost || lostErr != nil))
+	}
+	return outputs, errors.Join(err, lostErr, lockErr)
+}
+
+var kinds = map[string]journal.Kind{
+	tofu.ApplyStart: journal.Start, tofu.ApplyComplete: journal.Complete, tofu.ApplyErrored: journal.Errored,
+}
+
+// holder is how OpenTofu names this process in a lock.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return "@" + host
+}

@@ -1,0 +1,53 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"slipway/internal/environment"
+	"slipway/internal/refusal"
+)
+
+// environments lists them, and checks the file of each.
+func (s *session) environments(context.Context) error {
+	repository := os.DirFS(s.Repository)
+	names, err := environment.List(repository)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(&s.report, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tPROTECTED\tLAYERS\tDESCRIPTION")
+	var faults []error
+	for _, name := range names {
+		e, err := environment.Load(repository, name)
+		if err != nil {
+			faults = append(faults, err)
+			fmt.Fprintf(table, "%s\t?\t?\tat fault: %v\n", name, err)
+			continue
+		}
+		protected := "no"
+		if e.Protected {
+			protected = "yes"
+		}
+		var layers []string
+		for _, l := range e.Layers {
+			layers = append(layers, e.LayerName(l))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, protected, strings.Join(layers, ", "), e.Description)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	var first *refusal.Error
+	if !errors.As(faults[0], &first) || len(faults) == 1 {
+		return faults[0]
+	}
+	return refusal.New(first.Hint, "%s (and %d more at fault)", first.Message, len(faults)-1)
+}

@@ -1,0 +1,207 @@
+package stage
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/refusal"
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+)
+
+// load reads the environment and opens its credentials. Nothing is asked of any
+// server yet.
+func (s *session) load() error {
+	repository := os.DirFS(s.Repository)
+	var err error
+	if s.environment, err = environment.Load(repository, s.Environment); err != nil {
+		return err
+	}
+	if err := s.readIdentity(); err != nil {
+		return err
+	}
+	s.credentials = map[string]string{}
+	for _, name := range s.environment.CredentialFiles {
+		data, err := fs.ReadFile(repository, name)
+		if err != nil {
+			return err
+		}
+		values, err := secrets.Decrypt(name, data, s.identity)
+		if err != nil {
+			return refuseSecrets(name, err)
+		}
+		for variable, value := range values {
+			s.credentials[variable] = value
+			s.known = append(s.known, value)
+		}
+		// The last file is the environment's own: who reads it may recover it.
+		if s.recipients, err = secrets.Recipients(name, data); err != nil {
+			return err
+		}
+	}
+	s.hide()
+	if s.redactor.Skipped > 0 {
+		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", s.redactor.Skipped)
+	}
+	if store := s.environment.State.S3; store != nil {
+		for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+			if s.credentials[variable] == "" {
+				return refusal.New(s.setCommand(variable), "the credentials of %s have no %s, by which the state's bucket is opened", s.Environment, variable)
+			}
+		}
+		s.store = state.Open(s.bucket())
+	}
+	if s.Layer != "" {
+		if !slices.ContainsFunc(s.environment.Layers, func(l environment.Layer) bool { return s.environment.LayerName(l) == s.Layer }) {
+			var names []string
+			for _, l := range s.environment.Layers {
+				names = append(names, s.environment.LayerName(l))
+			}
+			return refusal.New(fmt.Sprintf("the layers of %s are %s", s.Environment, strings.Join(names, ", ")), "environment %s has no layer %q", s.Environment, s.Layer)
+		}
+	}
+	return nil
+}
+
+// bucket is the state's, with the keys to it.
+func (s *session) bucket() state.S3 {
+	store := s.environment.State.S3
+	return state.S3{
+		Bucket: store.Bucket, Endpoint: store.Endpoint, Region: store.Region,
+		AccessKey: s.credentials["AWS_ACCESS_KEY_ID"], SecretKey: s.credentials["AWS_SECRET_ACCESS_KEY"],
+	}
+}
+
+const identityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
+
+func (s *session) readIdentity() error {
+	text, err := os.ReadFile(s.Identity)
+	if errors.Is(err, fs.ErrNotExist) {
+		return refusal.New(identityHint, "no age identity is given")
+	}
+	if err != nil {
+		return err
+	}
+	if s.identity, err = secrets.ParseIdentity(string(text)); err != nil {
+		return refusal.New(identityHint, "%v", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "#") {
+			s.known = append(s.known, strings.TrimSpace(line))
+		}
+	}
+	return nil
+}
+
+// refuseSecrets makes a refusal of what is wrong with a SOPS file.
+func refuseSecrets(name string, err error) error {
+	var foreign *secrets.ForeignError
+	switch {
+	case errors.As(err, &foreign):
+		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+name, "%v", err)
+	case errors.Is(err, secrets.ErrPlain):
+		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+name, "%v", err)
+	}
+	return refusal.New("git log -- "+name, "%v", err)
+}
+
+func (s *session) setCommand(variable string) string {
+	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", s.ownFile(), variable)
+}
+
+// ownFile is the file with the environment's own credentials.
+func (s *session) ownFile() string {
+	if files := s.environment.CredentialFiles; len(files) > 0 {
+		return files[len(files)-1]
+	}
+	return "credentials/" + s.Environment + ".enc.env"
+}
+
+// A marker is an object beside the states of an environment. It says whose they
+// are, and holds a proof of the passphrase that seals them.
+type marker struct {
+	Version     int    `json:"version"` // 1
+	Environment string `json:"environment"`
+	Proof       string `json:"proof"` // HMAC-SHA256 under the passphrase
+}
+
+func (s *session) markerKey() string { return s.Environment + "/environment.json" }
+
+// proof shows that one knows the passphrase. As a passphrase is random and has
+// 128 bits at least, the proof does not help to find it.
+func (s *session) proof(passphrase string) string {
+	mac := hmac.New(sha256.New, []byte(passphrase))
+	mac.Write([]byte("slipway environment " + s.Environment))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// open loads the environment and makes sure that the store is its own, before
+// any tool starts.
+func (s *session) open(ctx context.Context) error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	// Refuses a missing or weak passphrase.
+	if _, err := s.encryption(); err != nil {
+		return err
+	}
+	if s.store == nil {
+		return nil
+	}
+	data, err := s.store.Read(ctx, s.markerKey())
+	if errors.Is(err, state.ErrNone) {
+		return refusal.New("dagger call bootstrap --env="+s.Environment, "%s has not been prepared for environment %s", s.store.Name(), s.Environment)
+	}
+	if err != nil {
+		return err
+	}
+	return s.checkMarker(data)
+}
+
+func (s *session) checkMarker(data []byte) error {
+	var m marker
+	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
+		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.markerKey(), s.store.Name())
+	}
+	if m.Environment != s.Environment {
+		return refusal.New("$EDITOR environments/"+s.Environment+"/environment.yaml", "%s belongs to environment %q", s.store.Name(), m.Environment)
+	}
+	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
+		if value := s.credentials[variable]; value != "" && hmac.Equal([]byte(s.proof(value)), []byte(m.Proof)) {
+			return nil
+		}
+	}
+	return refusal.New("git log -p -- "+s.ownFile(), "%s in the credentials of %s is not the passphrase that seals its state", state.Passphrase, s.Environment)
+}
+
+func (s *session) encryption() (string, error) {
+	return state.Encryption(s.credentials[state.Passphrase], s.credentials[state.PreviousPassphrase])
+}
+
+// confirmed asks for the environment's name.
+func (s *session) confirmed(why string) error {
+	if s.Confirm == s.Environment {
+		return nil
+	}
+	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", s.result.Stage, s.Environment, s.Environment)
+	if s.Confirm != "" {
+		return refusal.New(command, "--confirm is %q and not the environment's name, %s", s.Confirm, s.Environment)
+	}
+	return refusal.New(command, "%s", why)
+}
+
+// path joins names below the work folder.
+func (s *session) path(names ...string) string {
+	return filepath.Join(append([]string{s.Work}, names...)...)
+}

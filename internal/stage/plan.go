@@ -1,0 +1,132 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+
+	"slipway/internal/plan"
+	"slipway/internal/refusal"
+	"slipway/internal/tofu"
+)
+
+// plan shows what an apply would change. It takes no lock: it changes nothing,
+// and an apply refuses a plan that the state has moved away from.
+func (s *session) plan(ctx context.Context) error {
+	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+		return err
+	}
+	roots, err := s.roots()
+	if err != nil {
+		return err
+	}
+	for _, r := range roots {
+		if err := r.noteRuns(ctx); err != nil {
+			return err
+		}
+		if err := r.init(ctx); err != nil {
+			return err
+		}
+		summary, err := r.planned(ctx, tofu.Plan{})
+		if err != nil {
+			return err
+		}
+		r.show(summary)
+		s.changes = s.changes || !summary.Empty()
+	}
+	return nil
+}
+
+// planned makes a plan and reduces it to what may be shown.
+func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
+	config.Out = r.planFile()
+	r.say("%s: planning", r.name)
+	err := r.timed("plan "+r.name, func() error {
+		code, err := r.tool.Events(ctx, r.event(nil), r.other, config.Args()...)
+		if err != nil || code == tofu.ExitError {
+			return r.failed(ctx, "plan", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return plan.Summary{}, err
+	}
+	var summary plan.Summary
+	err = r.timed("show "+r.name, func() error {
+		data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
+		if err != nil || code != tofu.ExitOK {
+			return r.failed(ctx, "show", err)
+		}
+		if summary, err = plan.Read(data); err != nil {
+			return err
+		}
+		// For the errors of an apply of this plan.
+		values, err := plan.Sensitive(data)
+		r.hide(values...)
+		r.warn()
+		return err
+	})
+	if err == nil && summary.Errored {
+		err = fmt.Errorf("the plan of %s is not whole and cannot be applied", r.name)
+	}
+	for _, action := range plan.Actions {
+		if n := summary.Count(action); n > 0 {
+			r.row.Changes[string(action)] = n
+		}
+	}
+	r.row.Outputs = len(summary.Outputs)
+	return summary, err
+}
+
+// show puts a summary into the report.
+func (r *root) show(summary plan.Summary) {
+	fmt.Fprintf(&r.report, "%s: %s", r.name, summary.Console())
+}
+
+// warn shows the warnings of a command that went well, without their details:
+// those may hold values that nothing has marked.
+func (r *root) warn() {
+	for _, d := range r.diagnostics {
+		if d.Severity == "warning" {
+			d.Detail = ""
+			r.say("%s", explain(d))
+		}
+	}
+	r.diagnostics = nil
+	r.noise.Reset()
+}
+
+// event handles what tofu tells while it works, and hands it on.
+func (r *root) event(next func(tofu.Event)) func(tofu.Event) {
+	return func(e tofu.Event) {
+		switch e.Type {
+		case tofu.DiagnosticMsg:
+			r.diagnostics = append(r.diagnostics, e.Diagnostic)
+		case tofu.ApplyStart, tofu.ApplyComplete, tofu.ApplyErrored:
+			r.say("%s: %s %s %s", r.name, plain(e.Hook.Resource.Address), e.Hook.Action, progress[e.Type])
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+var progress = map[string]string{
+	tofu.ApplyStart: "…", tofu.ApplyComplete: "done", tofu.ApplyErrored: "failed",
+}
+
+// other keeps a line that is no event.
+func (r *root) other(line []byte) {
+	_, _ = r.noise.Write(append(line, '\n'))
+}
+
+// protected refuses what a protected environment does not take.
+func (s *session) protected() error {
+	if !s.environment.Protected {
+		return nil
+	}
+	return s.confirmed(fmt.Sprintf("environment %s is protected", s.Environment))
+}
+
+func (s *session) locked(format string, args ...any) error {
+	return refusal.New("dagger call unlock --env="+s.Environment+"   # names the holder; or wait for it", format, args...)
+}

@@ -1,0 +1,186 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/plan"
+	"slipway/internal/state"
+	"slipway/internal/tofu"
+)
+
+// A root is one layer of the environment at work.
+type root struct {
+	*session
+	layer environment.Layer
+	name  string
+	key   string // of its state
+	dir   string // in the work folder
+	tool  tofu.Runner
+	row   *Layer // of the result
+
+	// What tofu said that may hold values. It is shown when the redactor knows
+	// all of them, and only of a command that failed.
+	diagnostics []tofu.Diagnostic
+	noise       noise
+}
+
+// noise keeps the first part of an output.
+type noise struct{ bytes.Buffer }
+
+// maxNoise bounds what a tool that prints without end can take of the memory. A
+// state that tofu prints for want of another place has room in it.
+const maxNoise = 32 << 20
+
+func (n *noise) Write(p []byte) (int, error) {
+	if room := maxNoise - n.Len(); room > 0 {
+		n.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// roots copies the repository and makes the chosen layers ready, in order.
+func (s *session) roots() ([]*root, error) {
+	for _, name := range []string{"home", "tmp", "data", "plans"} {
+		if err := os.MkdirAll(s.path(name), 0o700); err != nil {
+			return nil, s.fullWork(err)
+		}
+	}
+	if err := s.copyRepository(); err != nil {
+		return nil, err
+	}
+	if names := s.unused(); len(names) > 0 {
+		s.say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
+	}
+	var roots []*root
+	for _, layer := range s.environment.Layers {
+		name := s.environment.LayerName(layer)
+		if s.Layer != "" && s.Layer != name {
+			continue
+		}
+		r := &root{
+			session: s, layer: layer, name: name,
+			key: s.environment.StateKey(layer),
+			dir: s.path("repository", s.environment.Dir(layer)),
+			row: &Layer{Name: name, Changes: map[string]int{}},
+		}
+		env, err := r.variables()
+		if err != nil {
+			return nil, err
+		}
+		r.tool = tofu.Runner{Dir: r.dir, Env: env, Stderr: &r.noise}
+		s.result.Layers = append(s.result.Layers, r.row)
+		roots = append(roots, r)
+	}
+	return roots, nil
+}
+
+// fileName is the layer's name as that of a file.
+func (r *root) fileName() string { return strings.ReplaceAll(r.name, "/", "--") }
+
+func (r *root) planFile() string { return r.path("plans", r.fileName()) }
+
+// init connects the root to its state.
+func (r *root) init(ctx context.Context) error {
+	if err := r.checkState(ctx); err != nil {
+		return err
+	}
+	config := tofu.Init{}
+	if r.store != nil {
+		config.Backend = r.bucket().Backend(r.key)
+	} else {
+		config.Backend = state.HTTPBackend(r.environment.State.HTTP.Address, r.key)
+	}
+	_, err := os.Stat(filepath.Join(r.dir, ".terraform.lock.hcl"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	config.ReadOnly = err == nil
+	return r.timed("init "+r.name, func() error {
+		code, err := r.tool.Run(ctx, &r.noise, config.Args()...)
+		if err != nil || code != tofu.ExitOK {
+			return r.failed(ctx, "init", err)
+		}
+		r.noise.Reset()
+		return nil
+	})
+}
+
+// checkState looks at the state before tofu does: it must be whole, and sealed.
+func (r *root) checkState(ctx context.Context) error {
+	if r.store == nil {
+		return nil
+	}
+	return r.store.CheckState(ctx, r.key)
+}
+
+// failed makes the error of a tofu command that did not end well, and shows why.
+func (r *root) failed(ctx context.Context, command string, err error) error {
+	r.learn(context.WithoutCancel(ctx))
+	for _, d := range r.diagnostics {
+		if d.Severity == "error" {
+			r.say("%s", explain(d))
+		}
+	}
+	if r.noise.Len() > 0 {
+		r.say("%s", strings.TrimSpace(plain(r.noise.String())))
+	}
+	r.noise.Reset()
+	if ctx.Err() != nil {
+		return fmt.Errorf("tofu %s of %s was stopped", command, r.name)
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("tofu %s of %s failed", command, r.name)
+}
+
+// learn has the redactor know what the state holds that is marked as sensitive.
+func (r *root) learn(ctx context.Context) {
+	tool := r.tool
+	tool.Stderr = nil
+	data, code, err := tool.Output(ctx, tofu.ShowStateArgs()...)
+	if err != nil || code != tofu.ExitOK {
+		return // there is no state that could have been read, then
+	}
+	if values, err := plan.Sensitive(data); err == nil {
+		r.hide(values...)
+	}
+}
+
+// explain writes a diagnostic as a few lines.
+func explain(d tofu.Diagnostic) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", d.Severity, d.Summary)
+	var where []string
+	if d.Address != "" {
+		where = append(where, d.Address)
+	}
+	if d.Range != nil {
+		where = append(where, fmt.Sprintf("%s:%d", d.Range.File, d.Range.Start.Line))
+	}
+	if len(where) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(where, ", "))
+	}
+	for line := range strings.Lines(strings.TrimSpace(d.Detail)) {
+		b.WriteString("\n  " + strings.TrimRight(line, "\n"))
+	}
+	return plain(b.String())
+}
+
+// plain takes what could steer a terminal out of a text.
+func plain(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
+			return -1
+		}
+		return c
+	}, text)
+}

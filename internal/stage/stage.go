@@ -1,0 +1,237 @@
+// Package stage runs one stage on one environment: it reads the environment and
+// its credentials, starts the tools, and leaves a result. Nothing decrypted
+// leaves the process but by way of the redactor, or sealed.
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/redact"
+	"slipway/internal/refusal"
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+)
+
+// Options say what to run on what.
+type Options struct {
+	Environment string
+	Layer       string // only this one; empty: all
+	RunID       string
+	Confirm     string // the environment's name, where a stage asks for it
+	LockID      string // of the lock that unlock takes away though nobody is known to be dead
+	From        string // folder of an earlier run's /out, for recover
+
+	Secrets SecretsOptions // of the secrets stages
+
+	Repository string // the repository; it is only read
+	Work       string // a tmpfs, the one place where plaintext may touch a file
+	Out        string // receives result.json, summary.md and what is sealed
+	Identity   string // file of the age identity
+
+	Deadline  time.Duration // after which tofu is stopped as if asked to
+	DeadAfter time.Duration // silence by which a run is taken to be dead
+
+	Stdout io.Writer // receives the report
+	Stderr io.Writer // receives the progress
+}
+
+// Exit codes of every stage.
+const (
+	Done     = 0 // done, or nothing to change
+	Failed   = 1 // refused or failed
+	Changes  = 2 // done, and there are changes
+	BadInput = 3 // refused before anything changed; the hint says the next command
+)
+
+// A Result is what /out/result.json holds.
+type Result struct {
+	Version     int      `json:"version"` // 1
+	Stage       string   `json:"stage"`
+	Environment string   `json:"environment,omitempty"`
+	RunID       string   `json:"run_id,omitempty"`
+	ExitCode    int      `json:"exit_code"`
+	Status      string   `json:"status"` // done, changes, failed or refused
+	Layers      []*Layer `json:"layers,omitempty"`
+	Error       string   `json:"error,omitempty"`
+	Hint        string   `json:"hint,omitempty"` // the exact next command
+	Seconds     float64  `json:"seconds"`
+	Timings     []Timing `json:"timings,omitempty"`
+}
+
+// A Layer is what became of one.
+type Layer struct {
+	Name    string         `json:"name"`
+	Changes map[string]int `json:"changes"` // by action, such as create; without those of which there are none
+	Outputs int            `json:"outputs"` // how many change
+	Applied bool           `json:"applied"`
+}
+
+// A Timing says how long a step took.
+type Timing struct {
+	Step    string  `json:"step"`
+	Seconds float64 `json:"seconds"`
+}
+
+// stages are all that there are, by name.
+var stages = map[string]func(*session, context.Context) error{
+	"up":                 (*session).up,
+	"bootstrap":          (*session).bootstrap,
+	"plan":               (*session).plan,
+	"apply":              (*session).apply,
+	"destroy":            (*session).destroy,
+	"output":             (*session).output,
+	"state-list":         (*session).stateList,
+	"unlock":             (*session).unlock,
+	"recover":            (*session).recover,
+	"environments":       (*session).environments,
+	"fmt":                (*session).format,
+	"validate":           (*session).validate,
+	"lint":               (*session).lint,
+	"test":               (*session).test,
+	"secrets-check":      (*session).secretsCheck,
+	"secrets-init":       (*session).secretsInit,
+	"secrets-set":        (*session).secretsSet,
+	"secrets-edit":       (*session).secretsEdit,
+	"secrets-rotate":     (*session).secretsRotate,
+	"secrets-updatekeys": (*session).secretsUpdateKeys,
+}
+
+// Names lists the stages.
+func Names() []string {
+	var names []string
+	for name := range stages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Run runs the stage called name and returns its exit code. Whatever happens, it
+// leaves a result.
+func Run(ctx context.Context, name string, o Options) int {
+	s := &session{Options: o, begun: time.Now(), redactor: redact.New()}
+	s.result = Result{Version: 1, Stage: name, Environment: o.Environment, RunID: o.RunID}
+	if s.DeadAfter == 0 {
+		s.DeadAfter = deadAfter
+	}
+	if o.Deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
+		defer cancel()
+	}
+	err := stages[name](s, ctx)
+	if ctx.Err() != nil {
+		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
+	}
+	return s.end(err)
+}
+
+// A session is one run of a stage.
+type session struct {
+	Options
+	begun  time.Time
+	result Result
+	report strings.Builder // for the console and the summary; redacted at the end
+
+	environment *environment.Environment
+	identity    secrets.Identity
+	recipients  []string // who can read the environment's credentials
+	credentials map[string]string
+	store       *state.Store // nil: the state is behind HTTP
+
+	redactor *redact.Set
+	known    []string // what the redactor knows
+	changes  bool
+}
+
+// hide has the redactor know more values.
+func (s *session) hide(values ...string) {
+	s.known = append(s.known, values...)
+	s.redactor = redact.New(s.known...)
+}
+
+// say tells of progress.
+func (s *session) say(format string, args ...any) {
+	fmt.Fprint(s.Stderr, s.redactor.String(fmt.Sprintf(format, args...)+"\n"))
+}
+
+// timed runs a step and notes how long it took.
+func (s *session) timed(step string, f func() error) error {
+	begin := time.Now()
+	err := f()
+	s.result.Timings = append(s.result.Timings, Timing{step, seconds(time.Since(begin))})
+	return err
+}
+
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// end writes the result and the report.
+func (s *session) end(err error) int {
+	r := &s.result
+	var input *refusal.Error
+	switch {
+	case errors.As(err, &input):
+		r.ExitCode, r.Status, r.Hint = BadInput, "refused", input.Hint
+	case err != nil:
+		r.ExitCode, r.Status = Failed, "failed"
+	case s.changes:
+		r.ExitCode, r.Status = Changes, "changes"
+	default:
+		r.ExitCode, r.Status = Done, "done"
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	r.Seconds = seconds(time.Since(s.begun))
+	report := s.redactor.String(s.report.String())
+	fmt.Fprint(s.Stdout, report)
+	if err := s.write(report); err != nil {
+		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
+		r.ExitCode = max(r.ExitCode, Failed)
+	}
+	if r.Error != "" {
+		fmt.Fprint(s.Stderr, s.redactor.String("slipway: error: "+r.Error+"\n"))
+	}
+	if r.Hint != "" {
+		fmt.Fprint(s.Stderr, s.redactor.String("slipway: hint: "+r.Hint+"\n"))
+	}
+	return r.ExitCode
+}
+
+// write leaves result.json and summary.md.
+func (s *session) write(report string) error {
+	if err := os.MkdirAll(s.Out, 0o755); err != nil {
+		return err
+	}
+	r := s.result
+	r.Error, r.Hint = s.redactor.String(r.Error), s.redactor.String(r.Hint)
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	title := r.Stage
+	if r.Environment != "" {
+		title += " of " + r.Environment
+	}
+	summary := fmt.Sprintf("## %s: %s\n\n", title, r.Status)
+	if report != "" {
+		summary += "```text\n" + strings.ReplaceAll(report, "```", "'''") + "```\n"
+	}
+	if r.Error != "" {
+		summary += "\n" + r.Error + "\n"
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.Out, "result.json"), append(data, '\n'), 0o644),
+		os.WriteFile(filepath.Join(s.Out, "summary.md"), []byte(s.redactor.String(summary)), 0o644),
+	)
+}

@@ -1,0 +1,50 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"slipway/internal/refusal"
+)
+
+// A Stamp is what can be read of a sealed state without its key.
+type Stamp struct {
+	Serial  uint64 `json:"serial"`
+	Lineage string `json:"lineage"`
+}
+
+// ReadStamp reads the stamp of a sealed state. It refuses what is not JSON and
+// what is not sealed; name is for the message.
+func ReadStamp(name string, data []byte) (Stamp, error) {
+	var sealed struct {
+		Stamp
+		Data string `json:"encrypted_data"`
+	}
+	if err := json.Unmarshal(data, &sealed); err != nil {
+		return Stamp{}, refusal.New("put an earlier version of it back, from the bucket's versions",
+			"%s is damaged: its %d bytes are no state", name, len(data))
+	}
+	if sealed.Data == "" {
+		return Stamp{}, refusal.New("encrypt it once by hand: see docs/state.md", "%s is not encrypted", name)
+	}
+	return sealed.Stamp, nil
+}
+
+// CheckState looks whether the state at key, if there is one, is whole and sealed.
+func (s *Store) CheckState(ctx context.Context, key string) error {
+	_, err := s.Stamp(ctx, key)
+	if errors.Is(err, ErrNone) {
+		return nil
+	}
+	return err
+}
+
+// Stamp reads that of the state at key, or returns ErrNone.
+func (s *Store) Stamp(ctx context.Context, key string) (Stamp, error) {
+	data, err := s.Read(ctx, key)
+	if err != nil {
+		return Stamp{}, err
+	}
+	return ReadStamp("the state "+key+" in "+s.Name(), data)
+}
