@@ -10,7 +10,8 @@
 //
 // All but the last are sealed to those who can read the environment's
 // credentials. A run that ends in order takes its folder away; one that is left
-// says that something was interrupted.
+// says that something was interrupted. One without its last object has ended
+// itself, and left the others for recover.
 package journal
 
 import (
@@ -18,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +67,9 @@ type Header struct {
 	Started     time.Time `json:"started"`
 }
 
+// alive is the object that a run at work writes again and again.
+const alive = "alive"
+
 // folder is that of all runs on a state.
 func folder(stateKey string) string {
 	return "journal/" + strings.TrimSuffix(stateKey, ".tfstate") + "/"
@@ -73,11 +78,16 @@ func folder(stateKey string) string {
 // A Run is what the journal holds of one.
 type Run struct {
 	Header
-	Silent  time.Duration // since its last sign of life, in whole seconds
 	Entries []Entry
 
-	keys []string
+	silent time.Duration // since its last sign of life, in whole seconds
+	signs  bool          // there is one
+	keys   []string
 }
+
+// Silent is the time since the run's last sign of life; ok is false for one that
+// has ended itself.
+func (r Run) Silent() (d time.Duration, ok bool) { return r.silent, r.signs }
 
 // Lock is the ID of the lock that the run took, if it is known.
 func (r Run) Lock() string {
@@ -100,12 +110,12 @@ func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, st
 	for _, o := range objects {
 		id, name, _ := strings.Cut(strings.TrimPrefix(o.Key, folder(stateKey)), "/")
 		if len(runs) == 0 || runs[len(runs)-1].ID != id {
-			runs = append(runs, Run{Header: Header{ID: id}, Silent: o.Age})
+			runs = append(runs, Run{Header: Header{ID: id}})
 		}
 		run := &runs[len(runs)-1]
 		run.keys = append(run.keys, o.Key)
-		run.Silent = min(run.Silent, o.Age)
-		if !strings.HasSuffix(name, ".age") {
+		if name == alive {
+			run.silent, run.signs = o.Age, true
 			continue
 		}
 		sealed, err := store.Read(ctx, o.Key)
@@ -133,10 +143,10 @@ func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, st
 	return runs, nil
 }
 
-// Remove takes away what is left of a run, what it is last.
+// Remove takes away what is left of a run, its header last.
 func Remove(ctx context.Context, store *state.Store, run Run) error {
-	for i := len(run.keys) - 1; i >= 0; i-- {
-		if err := store.Remove(ctx, run.keys[i]); err != nil {
+	for _, key := range slices.Backward(run.keys) {
+		if err := store.Remove(ctx, key); err != nil {
 			return err
 		}
 	}

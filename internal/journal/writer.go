@@ -45,7 +45,7 @@ func Open(ctx context.Context, store *state.Store, recipients []string, stateKey
 		return nil, err
 	}
 	if err := w.flush(ctx); err != nil {
-		return nil, errors.Join(err, w.store.Remove(context.WithoutCancel(ctx), w.folder+"alive"))
+		return nil, errors.Join(err, w.store.Remove(context.WithoutCancel(ctx), w.folder+alive))
 	}
 	// The run goes on, and so does its journal, when its caller asks it to stop.
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -92,19 +92,19 @@ func (w *Writer) Close(ctx context.Context, keep bool) error {
 	w.stop()
 	w.loops.Wait()
 	if keep {
-		return w.flush(ctx)
+		return errors.Join(w.flush(ctx), w.store.Remove(ctx, w.folder+alive))
 	}
 	for _, key := range slices.Backward(w.keys) {
 		if err := w.store.Remove(ctx, key); err != nil {
 			return err
 		}
 	}
-	return w.store.Remove(ctx, w.folder+"alive")
+	return w.store.Remove(ctx, w.folder+alive)
 }
 
 // sign leaves a sign of life.
 func (w *Writer) sign(ctx context.Context) error {
-	return w.store.Write(ctx, w.folder+"alive", []byte("written again while the run is at work\n"))
+	return w.store.Write(ctx, w.folder+alive, []byte("written again while the run is at work\n"))
 }
 
 // flush writes the entries that wait, together in one object.

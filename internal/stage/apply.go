@@ -133,24 +133,27 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 	after := context.WithoutCancel(ctx)
 	lost, lostErr := r.rescue(after)
 	own, lockErr := r.freeOwnLock(after, begun)
-	waiting := slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool { return strings.Contains(d.Summary, "acquiring the state lock") })
-	if err != nil || code != tofu.ExitOK {
-		switch {
-		case waiting && own:
-			err = errOwnLock
-			r.diagnostics = nil
-		case waiting:
-			err = r.lockedByOther(after)
-			r.diagnostics = nil
-		default:
-			err = r.failed(ctx, "apply", err)
-			if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-				err = errors.Join(err, cause)
-			}
-		}
-	} else {
+	switch {
+	case err == nil && code == tofu.ExitOK:
 		r.row.Applied = true
 		r.warn()
+	case own && r.onlyError("releasing the state lock"):
+		// Applied, and now the lock is gone, too.
+		r.say("%s: the store did not take the lock back at once", r.name)
+		r.row.Applied = true
+		r.warn()
+		err = nil
+	case own && r.onlyError("acquiring the state lock"):
+		r.diagnostics = nil
+		err = errOwnLock
+	case r.onlyError("acquiring the state lock"):
+		r.diagnostics = nil
+		err = r.lockedByOther(after)
+	default:
+		err = r.failed(ctx, "apply", err)
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+			err = errors.Join(err, cause)
+		}
 	}
 	if lost {
 		err = errors.Join(err, fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: dagger call recover --env=%s", r.name, r.lostName(), r.Environment))
@@ -159,6 +162,20 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 		err = errors.Join(err, book.Close(after, lost || lostErr != nil))
 	}
 	return outputs, errors.Join(err, lostErr, lockErr)
+}
+
+// onlyError says that what tofu complained of is this and nothing else.
+func (r *root) onlyError(summary string) bool {
+	complains := false
+	for _, d := range r.diagnostics {
+		if d.Severity == "error" {
+			if !strings.Contains(d.Summary, summary) {
+				return false
+			}
+			complains = true
+		}
+	}
+	return complains
 }
 
 var kinds = map[string]journal.Kind{

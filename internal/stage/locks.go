@@ -18,9 +18,10 @@ const deadAfter = journal.DeadAfter
 func (r *root) runs(ctx context.Context) (live, dead []journal.Run, err error) {
 	runs, err := journal.Runs(ctx, r.store, r.identity, r.key)
 	for _, run := range runs {
+		silent, signs := run.Silent()
 		switch {
 		case run.ID == r.RunID:
-		case run.Silent < r.DeadAfter:
+		case signs && silent < r.DeadAfter:
 			live = append(live, run)
 		default:
 			dead = append(dead, run)
@@ -137,8 +138,9 @@ func (s *session) unlock(ctx context.Context) error {
 // It refuses while a run is alive. There may be no lock.
 func (r *root) release(ctx context.Context, lock *state.Lock, live, dead []journal.Run) error {
 	if len(live) > 0 {
-		wait := (r.DeadAfter - live[0].Silent).Round(time.Second)
-		return refusal.New(fmt.Sprintf("wait until it has ended; should it be dead, repeat this in %s", wait), "%s is alive: its last sign was %s ago", describe(live[0]), live[0].Silent.Round(time.Second))
+		silent, _ := live[0].Silent()
+		wait := (r.DeadAfter - silent).Round(time.Second)
+		return refusal.New(fmt.Sprintf("wait until it has ended; should it be dead, repeat this in %s", wait), "%s is alive: its last sign was %s ago", describe(live[0]), silent.Round(time.Second))
 	}
 	if lock == nil {
 		return nil

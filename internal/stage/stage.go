@@ -41,8 +41,8 @@ type Options struct {
 	Deadline  time.Duration // after which tofu is stopped as if asked to
 	DeadAfter time.Duration // silence by which a run is taken to be dead
 
-	Stdout io.Writer // receives the report
-	Stderr io.Writer // receives the progress
+	Stdout io.Writer `json:"-"` // receives the report
+	Stderr io.Writer `json:"-"` // receives the progress
 }
 
 // Exit codes of every stage.

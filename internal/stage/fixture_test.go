@@ -1,0 +1,225 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"slipway/internal/secrets"
+)
+
+// TestMain runs a stage instead of the tests where a test asks for it by
+// inAnotherProcess.
+func TestMain(m *testing.M) {
+	if text := os.Getenv("SLIPWAY_TEST_STAGE"); text != "" {
+		var call struct {
+			Stage   string
+			Options Options
+		}
+		if err := json.Unmarshal([]byte(text), &call); err != nil {
+			log.Fatal(err)
+		}
+		call.Options.Stdout, call.Options.Stderr = os.Stdout, os.Stderr
+		os.Exit(Run(context.Background(), call.Stage, call.Options))
+	}
+	os.Exit(m.Run())
+}
+
+// A fake is an S3 store in this process whose faults a test chooses.
+type fake struct {
+	URL   string
+	fault atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
+}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	s3 := gofakes3.New(s3mem.New()).Server()
+	f := &fake{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := f.fault.Load(); fault != nil && (*fault)(w, r, s3) {
+			return
+		}
+		s3.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	return f
+}
+
+// failing has the store answer requests that match in another way: f says
+// whether it did. Nil mends it.
+func (f *fake) failing(fault func(http.ResponseWriter, *http.Request, http.Handler) bool) {
+	if fault == nil {
+		f.fault.Store(nil)
+		return
+	}
+	f.fault.Store(&fault)
+}
+
+// drop handles the request and breaks the connection instead of answering.
+func drop(_ http.ResponseWriter, r *http.Request, s3 http.Handler) bool {
+	s3.ServeHTTP(httptest.NewRecorder(), r)
+	panic(http.ErrAbortHandler)
+}
+
+// A project is a repository with one environment, test.
+type project struct {
+	t        *testing.T
+	dir      string
+	identity string // file
+	key      *age.X25519Identity
+	store    *fake
+	secret   map[string]string
+	runs     int
+}
+
+const passphrase = "a-passphrase-for-tests-7Hq2v9"
+
+func newProject(t *testing.T, code string) *project {
+	t.Helper()
+	if _, err := exec.LookPath("tofu"); err != nil {
+		t.Fatal("tofu is not in PATH: make test puts it there")
+	}
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &project{t: t, dir: t.TempDir(), key: key, store: newFake(t), secret: map[string]string{
+		"AWS_ACCESS_KEY_ID": "access-key-for-tests", "AWS_SECRET_ACCESS_KEY": "secret-key-for-tests", "STATE_PASSPHRASE": passphrase,
+	}}
+	p.identity = filepath.Join(t.TempDir(), "keys.txt")
+	p.file(p.identity, "# created: now\n"+key.String()+"\n")
+	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+code)
+	p.write("environments/test/environment.yaml", fmt.Sprintf("credentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+	p.write(".sops.yaml", "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n")
+	p.seal()
+	return p
+}
+
+func (p *project) file(path, text string) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *project) write(name, text string) { p.t.Helper(); p.file(filepath.Join(p.dir, name), text) }
+
+// seal writes the credentials.
+func (p *project) seal() {
+	p.t.Helper()
+	data, err := secrets.Seal("credentials/test.enc.env", p.secret, []string{p.key.Recipient().String()})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write("credentials/test.enc.env", string(data))
+}
+
+// An ended stage.
+type ended struct {
+	code           int
+	stdout, stderr string
+	out            string // folder
+	result         Result
+}
+
+func (p *project) options() Options {
+	p.runs++
+	return Options{
+		Environment: "test", RunID: fmt.Sprintf("run%02d", p.runs),
+		Repository: p.dir, Work: p.t.TempDir(), Out: p.t.TempDir(), Identity: p.identity,
+		Deadline: 5 * time.Minute,
+	}
+}
+
+// run runs a stage in this process.
+func (p *project) run(stage string, change ...func(*Options)) ended {
+	p.t.Helper()
+	return p.runContext(p.t.Context(), stage, change...)
+}
+
+func (p *project) runContext(ctx context.Context, stage string, change ...func(*Options)) ended {
+	p.t.Helper()
+	o := p.options()
+	for _, f := range change {
+		f(&o)
+	}
+	var stdout, stderr bytes.Buffer
+	o.Stdout, o.Stderr = &stdout, &stderr
+	e := ended{code: Run(ctx, stage, o), out: o.Out}
+	e.stdout, e.stderr = stdout.String(), stderr.String()
+	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &e.result); err != nil {
+		p.t.Fatal(err)
+	}
+	if e.result.ExitCode != e.code {
+		p.t.Fatalf("the exit code is %d, and the result says %d", e.code, e.result.ExitCode)
+	}
+	return e
+}
+
+// start runs a stage in another process, the first of a process namespace:
+// when it is killed, so is all that it started, as in a container.
+func (p *project) start(stage string, o Options, output io.Writer) *exec.Cmd {
+	p.t.Helper()
+	call, err := json.Marshal(map[string]any{"Stage": stage, "Options": o})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(call))
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	return cmd
+}
+
+// must fails the test unless the stage ended with that code.
+func (e ended) must(t *testing.T, code int) ended {
+	t.Helper()
+	if e.code != code {
+		t.Fatalf("exit code %d, not %d\n%s%s", e.code, code, e.stdout, e.stderr)
+	}
+	return e
+}
+
+// says fails the test unless all texts are in what the stage printed.
+func (e ended) says(t *testing.T, texts ...string) ended {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(e.stdout+e.stderr, text) {
+			t.Errorf("it does not say %q:\n%s%s", text, e.stdout, e.stderr)
+		}
+	}
+	return e
+}
+
+// confirm is an option.
+func confirm(o *Options) { o.Confirm = "test" }

@@ -1,0 +1,117 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"slices"
+	"testing"
+)
+
+const twoThings = `
+variable "size" {
+  default = "small"
+}
+
+variable "password" {
+  type      = string
+  sensitive = true
+}
+
+resource "terraform_data" "host" {
+  input = { name = "web", size = var.size }
+}
+
+resource "terraform_data" "secret" {
+  input = var.password
+}
+
+output "name" {
+  value = terraform_data.host.output.name
+}
+
+output "password" {
+  value     = var.password
+  sensitive = true
+}
+`
+
+// TestBlackBoxLifecycle takes an environment from nothing to running, changes it,
+// and takes it away, with the real OpenTofu.
+func TestBlackBoxLifecycle(t *testing.T) {
+	p := newProject(t, twoThings)
+	p.secret["TF_VAR_password"] = "a-password-for-tests"
+	p.seal()
+
+	p.run("plan").must(t, BadInput).says(t, "has not been prepared for environment test", "hint: dagger call bootstrap --env=test")
+	p.run("bootstrap").must(t, Done).says(t, "made bucket slipway-test")
+	p.run("bootstrap").must(t, Done).says(t, "was there")
+	p.run("state-list").must(t, Done).says(t, "test: nothing")
+
+	planned := p.run("plan").must(t, Changes).says(t, "2 to create", "terraform_data.host", "terraform_data.secret")
+	if got := planned.result.Layers[0].Changes["create"]; got != 2 || planned.result.Layers[0].Applied {
+		t.Errorf("the result has %+v", planned.result.Layers[0])
+	}
+	p.run("plan").must(t, Changes).says(t, "2 to create")
+
+	p.run("apply").must(t, Done).says(t, "name = web", "password = (sensitive)", "terraform_data.host create done")
+	p.run("apply").must(t, Done).says(t, "No changes", "name = web", "password = (sensitive)")
+	p.run("plan").must(t, Done).says(t, "No changes")
+	p.run("output").must(t, Done).says(t, "name = web", "password = (sensitive)")
+	p.run("state-list").must(t, Done).says(t, "test: terraform_data.host\n", "test: terraform_data.secret\n")
+
+	p.secret["TF_VAR_size"] = "large"
+	p.seal()
+	changed := p.run("plan").must(t, Changes).says(t, "1 to update", "terraform_data.host (input, output)")
+	if got := changed.result.Layers[0].Changes; len(got) != 1 || got["update"] != 1 {
+		t.Errorf("the result has %v", got)
+	}
+	p.run("apply").must(t, Done)
+
+	p.run("destroy").must(t, BadInput).says(t, "destroy takes away all of environment test", "hint: dagger call destroy --env=test --confirm=test")
+	p.run("destroy", func(o *Options) { o.Confirm = "prod" }).must(t, BadInput).says(t, `--confirm is "prod"`)
+	p.run("destroy", confirm).must(t, Done).says(t, "2 to delete")
+	p.run("destroy", confirm).must(t, Done).says(t, "No changes")
+	p.run("state-list").must(t, Done).says(t, "test: nothing")
+	p.run("recover").must(t, Done).says(t, "nothing was interrupted")
+	p.run("unlock").must(t, Done).says(t, "not locked")
+}
+
+// up is bootstrap and apply, and safe to repeat.
+func TestBlackBoxUp(t *testing.T) {
+	p := newProject(t, `resource "terraform_data" "one" {}`)
+	p.run("up").must(t, Done).says(t, "made bucket", "1 to create")
+	again := p.run("up").must(t, Done).says(t, "No changes")
+	if slices.ContainsFunc(again.result.Timings, func(s Timing) bool { return s.Step == "apply test" }) {
+		t.Error("the second up applies")
+	}
+}
+
+// Layers are applied in order and taken away in the opposite one; each has a
+// state of its own.
+func TestBlackBoxLayers(t *testing.T) {
+	p := newProject(t, "")
+	root := "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {}\n"
+	p.write("environments/test/environment.yaml", "credentials: [test]\nlayers: [{path: base}, {path: apps/web}]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: \""+p.store.URL+"\"}\n")
+	p.write("environments/test/base/main.tf", root)
+	p.write("environments/test/apps/web/main.tf", root)
+
+	p.run("up").must(t, Done)
+	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
+	p.run("plan", func(o *Options) { o.Layer = "apps" }).must(t, BadInput).says(t, `environment test has no layer "apps"`, "hint: the layers of test are base, apps/web")
+	p.run("destroy", confirm, func(o *Options) { o.Layer = "apps/web" }).must(t, Done)
+	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: nothing\n")
+	gone := p.run("destroy", confirm).must(t, Done)
+	if first := gone.result.Timings; len(first) < 2 || first[1].Step != "init apps/web" {
+		t.Errorf("destroy begins with %v", first)
+	}
+}
+
+// A protected environment asks for its name.
+func TestBlackBoxProtected(t *testing.T) {
+	p := newProject(t, `resource "terraform_data" "one" {}`)
+	p.write("environments/test/environment.yaml", "protected: true\ncredentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: \""+p.store.URL+"\"}\n")
+	p.run("bootstrap").must(t, Done)
+	p.run("apply").must(t, BadInput).says(t, "environment test is protected", "hint: dagger call apply --env=test --confirm=test")
+	p.run("state-list").says(t, "nothing")
+	p.run("apply", confirm).must(t, Done)
+}
