@@ -2,8 +2,9 @@ package main
 
 import "context"
 
-// Up takes an environment from nothing to running: bootstrap, then apply. What
-// is done already is not done again.
+// Up takes an environment from nothing to running: bootstrap, then apply.
+//
+// What is done already is not done again.
 //
 // +cache="never"
 func (m *Slipway) Up(
@@ -18,8 +19,7 @@ func (m *Slipway) Up(
 	return m.onEnvironment(ctx, env, "up", "--confirm="+confirm)
 }
 
-// Bootstrap makes the store of an environment's state, and refuses one that
-// cannot keep a lock.
+// Bootstrap makes the store of a state, and refuses one that keeps no lock.
 //
 // +cache="never"
 func (m *Slipway) Bootstrap(

@@ -6,9 +6,11 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// cloudsim is the simulated cloud of environment local. Its data outlives the
-// call; a second call at the same time waits until the first has ended.
-func (m *Slipway) cloudsim(ctx context.Context) (*dagger.Service, error) {
+// Cloudsim is the simulated cloud that environment local runs on.
+//
+// `dagger call cloudsim up` serves it on port 9000, to look at. Its data outlives
+// the call; a second call at the same time waits until the first has ended.
+func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 	program, err := m.goProgram(ctx, m.RunnerSource.Directory("dev/cloudsim"), ".")
 	if err != nil {
 		return nil, err
@@ -19,7 +21,7 @@ func (m *Slipway) cloudsim(ctx context.Context) (*dagger.Service, error) {
 	}
 	return debian.
 		WithFile("/usr/local/bin/cloudsim", program).
-		WithMountedCache("/data", dag.CacheVolume("slipway-local")).
+		WithMountedCache("/data", dag.CacheVolume(m.LocalData)).
 		WithExposedPort(9000).
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "--data=/data"}}), nil
 }

@@ -61,12 +61,14 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 		AgeKey       *dagger.Secret
 		PinsFile     *dagger.File
 		Goproxy      string
+		LocalData    string
 		RunnerSource *dagger.Directory
 	}
 	concrete.Source = r.Source
 	concrete.AgeKey = r.AgeKey
 	concrete.PinsFile = r.PinsFile
 	concrete.Goproxy = r.Goproxy
+	concrete.LocalData = r.LocalData
 	concrete.RunnerSource = r.RunnerSource
 	return json.Marshal(&concrete)
 }
@@ -77,6 +79,7 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 		AgeKey       *dagger.Secret
 		PinsFile     *dagger.File
 		Goproxy      string
+		LocalData    string
 		RunnerSource *dagger.Directory
 	}
 	err := json.Unmarshal(bs, &concrete)
@@ -87,6 +90,7 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	r.AgeKey = concrete.AgeKey
 	r.PinsFile = concrete.PinsFile
 	r.Goproxy = concrete.Goproxy
+	r.LocalData = concrete.LocalData
 	r.RunnerSource = concrete.RunnerSource
 	return nil
 }
@@ -399,6 +403,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Bootstrap(&parent, ctx, env)
+		case "Cloudsim":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Cloudsim(&parent, ctx)
 		case "Destroy":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -664,6 +675,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg goproxy", err))
 				}
 			}
+			var localData string
+			if inputArgs["localData"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["localData"]), &localData)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg localData", err))
+				}
+			}
 			var runnerSource *dagger.Directory
 			if inputArgs["runnerSource"] != nil {
 				err = json.Unmarshal([]byte(inputArgs["runnerSource"]), &runnerSource)
@@ -671,7 +689,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg runnerSource", err))
 				}
 			}
-			return New(source, ageKey, pins, goproxy, runnerSource), nil
+			return New(source, ageKey, pins, goproxy, localData, runnerSource), nil
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

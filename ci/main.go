@@ -16,6 +16,8 @@ type Slipway struct {
 	// +private
 	Goproxy string
 	// +private
+	LocalData string
+	// +private
 	RunnerSource *dagger.Directory
 }
 
@@ -37,6 +39,10 @@ func New(
 	//
 	// +optional
 	goproxy string,
+	// Volume that keeps the data of environment local: each checkout has its own.
+	//
+	// +default="slipway-local"
+	localData string,
 	// Go sources of the stage runner. They come with the module: leave this alone.
 	//
 	// +defaultPath="/"
@@ -46,5 +52,5 @@ func New(
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
 	}
-	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, RunnerSource: runnerSource}
+	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, LocalData: localData, RunnerSource: runnerSource}
 }

@@ -2,8 +2,7 @@ package main
 
 import "context"
 
-// Plan shows what an apply would change: counts, addresses and the names of the
-// attributes, never a value.
+// Plan shows what an apply would change: addresses and attributes, never a value.
 //
 // +cache="never"
 func (m *Slipway) Plan(

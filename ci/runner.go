@@ -20,8 +20,9 @@ func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
 	return m.goProgram(ctx, m.RunnerSource.WithoutDirectory("dev"), "./cmd/slipway")
 }
 
-// Runner is the image of the stage runner, for `publish`. A pins file that names
-// it as RUNNER spares each fresh engine the two CPU minutes of its build.
+// Runner is the image of the stage runner, to publish.
+//
+// A pins file that names it as RUNNER spares each fresh engine its build.
 func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	runner, err := m.runner(ctx)
 	if err != nil {

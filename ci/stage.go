@@ -24,7 +24,7 @@ func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, err
 		container = container.WithMountedSecret("/run/secrets/age-identity", m.AgeKey)
 	}
 	if env == "local" {
-		cloudsim, err := m.cloudsim(ctx)
+		cloudsim, err := m.Cloudsim(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -36,8 +36,7 @@ func (m *Slipway) StateList(
 	return m.onEnvironment(ctx, env, "state-list", "--layer="+layer)
 }
 
-// Unlock shows who holds the lock of a state, and takes the lock away if its
-// holder is dead.
+// Unlock names the holder of a lock, and takes away the lock of a dead one.
 //
 // +cache="never"
 func (m *Slipway) Unlock(
@@ -56,8 +55,10 @@ func (m *Slipway) Unlock(
 	return m.onEnvironment(ctx, env, "unlock", "--layer="+layer, "--lock-id="+lockID)
 }
 
-// Recover brings state and world together after a run that was interrupted: it
-// tells what was made and what was in flight, and takes the former into the state.
+// Recover brings state and world together after an interrupted run.
+//
+// It tells what was made and what was in flight, takes the former into the state,
+// and the lock of the dead run away.
 //
 // +cache="never"
 func (m *Slipway) Recover(

@@ -68,10 +68,19 @@ func (e spareEngine) host() string {
 	return noEngine + "unix://" + filepath.Join(e.run, "socket", "engine.sock")
 }
 
-// versions runs the main job on the spare engine.
-func (e spareEngine) versions(t *testing.T) result {
+// work has the spare engine pull an image, run it, and reach the network.
+func (e spareEngine) work(t *testing.T) {
 	t.Helper()
-	return runWith(t, []string{e.host()}, "dagger", "--progress=plain", "call", "toolchain", "versions")
+	out := runWith(t, []string{e.host()}, "dagger", "--progress=plain", "core", "container",
+		"from", "--address="+pinned(t, "GOLANG"),
+		"with-env-variable", "--name=GOPROXY", "--value="+strings.TrimSpace(run(t, "go", "env", "GOPROXY").must(t).stdout),
+		"with-env-variable", "--name=GOSUMDB", "--value=off",
+		// Not from the engine's cache.
+		"with-env-variable", "--name=NOW", "--value="+time.Now().String(),
+		"with-exec", "--args=go,list,-m,filippo.io/age@v1.3.2", "stdout").must(t).stdout
+	if strings.TrimSpace(out) != "filippo.io/age v1.3.2" {
+		t.Errorf("the engine's container printed %q", out)
+	}
 }
 
 // cacheDir is where the engine in use was built.
@@ -182,7 +191,7 @@ func TestEngineLifecycle(t *testing.T) {
 	if run(t, "getent", "hosts", name).code != resolved {
 		t.Error("the host's name lookups fail while the engine runs")
 	}
-	e.versions(t).must(t)
+	e.work(t)
 	store := runWith(t, []string{e.host()}, "dagger", "--silent", "core", "engine", "local-cache", "max-used-space").must(t).stdout
 	if strings.TrimSpace(store) != "2e+10" {
 		t.Errorf("the store is capped at %s bytes, not at 20 GB", store)
@@ -201,7 +210,7 @@ func TestEngineLifecycle(t *testing.T) {
 		t.Errorf("status after kill -9:\n%s", r.stdout)
 	}
 	e.engine(t, "up").must(t)
-	e.versions(t).must(t)
+	e.work(t)
 
 	e.engine(t, "down").must(t)
 	if after := hostState(t, e); after != before {
@@ -226,7 +235,7 @@ func TestEngineWithoutItsNetwork(t *testing.T) {
 	}
 	run(t, "kill", "-9", strings.TrimSpace(string(pid))).must(t)
 	e.engine(t, "up").must(t)
-	e.versions(t).must(t)
+	e.work(t)
 }
 
 func TestTwoUpsAtOnce(t *testing.T) {
@@ -297,7 +306,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 
 	e.engine(t, "up").must(t)
-	e.versions(t).must(t)
+	e.work(t)
 	after, err := os.ReadFile(pinsInUse(t))
 	if err != nil {
 		t.Fatal(err)

@@ -66,11 +66,17 @@ func run(t *testing.T, name string, args ...string) result {
 // runWith is run with more environment variables.
 func runWith(t *testing.T, env []string, name string, args ...string) result {
 	t.Helper()
+	return runIn(t, repository, env, name, args...)
+}
+
+// runIn is runWith in another folder.
+func runIn(t *testing.T, dir string, env []string, name string, args ...string) result {
+	t.Helper()
 	// Not the test's own context, which has ended when a cleanup runs.
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = repository
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

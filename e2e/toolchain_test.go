@@ -70,6 +70,22 @@ func pinsInUse(t *testing.T) string {
 	return filepath.Join(repository, "ci", "pins.env")
 }
 
+// pinned is the image of that name in the pins file in use.
+func pinned(t *testing.T, name string) string {
+	t.Helper()
+	pins, err := os.ReadFile(pinsInUse(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(pins)) {
+		if reference, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
+			return reference
+		}
+	}
+	t.Fatalf("there is no pin %s", name)
+	return ""
+}
+
 // TestFunctions keeps `dagger functions` a table of contents: a name and one
 // sentence on each line, and nothing that is not meant to be called.
 func TestFunctions(t *testing.T) {

@@ -2,9 +2,9 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"log"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -17,10 +17,17 @@ type request struct {
 	Status int       `json:"status"`
 }
 
+// requestsPath serves the log of the requests. No bucket can have such a name.
+const requestsPath = "/-/requests"
+
 // logged writes a line for each request that next has answered.
-func logged(w io.Writer, next http.Handler) http.Handler {
+func logged(w *os.File, next http.Handler) http.Handler {
 	var lock sync.Mutex
 	return http.HandlerFunc(func(response http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == requestsPath {
+			http.ServeFile(response, r, w.Name())
+			return
+		}
 		recorder := &statusRecorder{ResponseWriter: response, status: http.StatusOK}
 		next.ServeHTTP(recorder, r)
 		line, err := json.Marshal(request{time.Now().UTC(), r.Method, r.URL.Path, recorder.status})

@@ -154,7 +154,7 @@ func (p *project) put(key string, change func(old []byte) []byte) {
 const slow = `
 resource "terraform_data" "slow" {
   provisioner "local-exec" {
-    command = "sleep 4"
+    command = "sleep 8"
   }
 }
 `
@@ -166,7 +166,12 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 	var group sync.WaitGroup
 	first := make(chan ended, 1)
 	group.Go(func() { first <- p.run("apply", func(o *Options) { o.RunID = "the-first" }) })
-	time.Sleep(4 * time.Second)
+	for range 600 {
+		if lock, err := p.bucket().ReadLock(t.Context(), "test/test.tfstate"); err != nil || lock != nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	second := p.run("apply").must(t, BadInput).says(t, "the state of test is in use by run the-first (apply, begun", "hint: dagger call unlock --env=test")
 	p.run("unlock").must(t, BadInput).says(t, "locked by", "run the-first (apply, begun", "is alive")
 	p.run("recover").must(t, BadInput).says(t, "is alive")

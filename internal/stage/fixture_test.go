@@ -94,8 +94,11 @@ type project struct {
 
 const passphrase = "a-passphrase-for-tests-7Hq2v9"
 
+// newProject makes one. The test then runs beside others: most of its time goes
+// into waiting.
 func newProject(t *testing.T, code string) *project {
 	t.Helper()
+	t.Parallel()
 	if _, err := exec.LookPath("tofu"); err != nil {
 		t.Fatal("tofu is not in PATH: make test puts it there")
 	}

@@ -71,7 +71,6 @@ func TestBlackBoxKilled(t *testing.T) {
 	t.Run("instants", func(t *testing.T) {
 		for _, instant := range instants {
 			t.Run(instant.Round(time.Millisecond).String(), func(t *testing.T) {
-				t.Parallel()
 				trace := filepath.Join(t.TempDir(), "trace")
 				p := newProject(t, traced(resources, trace, "1"))
 				p.run("bootstrap").must(t, Done)

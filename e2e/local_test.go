@@ -1,0 +1,487 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"slipway/internal/secrets"
+)
+
+// A checkout is a copy of what a team has: environment local with its modules and
+// credentials, an age identity outside of it, and a simulated cloud of its own.
+type checkout struct {
+	dir, identity, data string
+	module              string // the Slipway module that is called
+	key                 *age.X25519Identity
+}
+
+func newCheckout(t *testing.T) *checkout {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &checkout{dir: t.TempDir(), identity: filepath.Join(t.TempDir(), "keys.txt"), data: "slipway-e2e-" + rand.Text(), module: repository, key: key}
+	c.file(t, c.identity, key.String()+"\n")
+	for _, folder := range []string{"environments/local", "modules"} {
+		if err := os.CopyFS(filepath.Join(c.dir, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n")
+	c.seal(t, map[string]string{"TF_VAR_admin_password": "password-of-the-tests"})
+	return c
+}
+
+func (c *checkout) file(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seal writes the credentials: more, and what every stage needs.
+func (c *checkout) seal(t *testing.T, more map[string]string) {
+	t.Helper()
+	values := map[string]string{"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234"}
+	for name, value := range more {
+		values[name] = value
+	}
+	sealed, err := secrets.Seal("credentials/local.enc.env", values, []string{c.key.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, filepath.Join(c.dir, "credentials/local.enc.env"), string(sealed))
+}
+
+// args are those of `dagger` up to the function.
+func (c *checkout) args(t *testing.T) []string {
+	return []string{"--progress=plain", "-m", c.module, "call", "-y",
+		"--source=" + c.dir, "--age-key=file://" + c.identity, "--pins=" + pinsInUse(t), "--local-data=" + c.data}
+}
+
+func (c *checkout) call(t *testing.T, args ...string) result {
+	t.Helper()
+	return runIn(t, c.dir, nil, "dagger", append(c.args(t), args...)...)
+}
+
+// says fails the test unless all texts are in the command's output.
+func (r result) says(t *testing.T, texts ...string) result {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(r.stdout, text) {
+			t.Errorf("it does not say %q:\n%s\n%s", text, r.stdout, r.stderr)
+		}
+	}
+	return r
+}
+
+// refuses fails the test unless the command failed and all texts are in its error.
+func (r result) refuses(t *testing.T, texts ...string) {
+	t.Helper()
+	if r.code == 0 {
+		t.Errorf("it does not fail:\n%s", r.stdout)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.stderr, text) {
+			t.Errorf("it does not say %q:\n%s", text, r.stderr)
+		}
+	}
+}
+
+// A span is the time that a call took.
+type span struct {
+	name       string
+	begin, end time.Time
+}
+
+// requests returns what the simulated cloud was asked, from its own log.
+func (c *checkout) requests(t *testing.T) []logLine {
+	t.Helper()
+	port := strconv.Itoa(freePort(t))
+	ctx, stop := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, "dagger", append(c.args(t), "cloudsim", "up", "--ports="+port+":9000")...)
+	cmd.Dir = c.dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stop()
+		_ = cmd.Wait()
+	}()
+	for range 300 {
+		response, err := http.Get("http://127.0.0.1:" + port + "/-/requests")
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		defer response.Body.Close()
+		var lines []logLine
+		for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
+			var line logLine
+			if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line)
+		}
+		return lines
+	}
+	t.Fatalf("the simulated cloud does not answer:\n%s", log.String())
+	return nil
+}
+
+type logLine struct {
+	Time   time.Time `json:"time"`
+	Method string    `json:"method"`
+	Path   string    `json:"path"`
+}
+
+// opened counts how often within a span the environment's marker was read, which
+// every stage does.
+func opened(lines []logLine, s span) int {
+	n := 0
+	for _, line := range lines {
+		if line.Method == http.MethodGet && strings.HasSuffix(line.Path, "/local/environment.json") && line.Time.After(s.begin) && line.Time.Before(s.end) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLocal takes environment local through its life by the module's functions,
+// each called twice in a row, and counts in the simulated cloud how often each
+// really ran.
+func TestLocal(t *testing.T) {
+	c := newCheckout(t)
+	var spans []span
+	twice := func(texts [2]string, args ...string) {
+		t.Helper()
+		for _, text := range texts {
+			s := span{name: args[0], begin: time.Now()}
+			c.call(t, append(args, "--env=local")...).must(t).says(t, text)
+			s.end = time.Now()
+			spans = append(spans, s)
+		}
+	}
+	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
+	twice([2]string{"made bucket", "was there"}, "bootstrap")
+	twice([2]string{"4 to create", "4 to create"}, "plan")
+	twice([2]string{"4 to create", "No changes"}, "apply")
+	twice([2]string{"admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`}, "output")
+	twice([2]string{`module.host["web"].terraform_data.host`, "administrator"}, "state-list")
+	twice([2]string{"No changes", "No changes"}, "up")
+	twice([2]string{"not locked", "not locked"}, "unlock")
+	twice([2]string{"nothing was interrupted", "nothing was interrupted"}, "recover")
+
+	// A change of one variable is shown as exactly that.
+	variables := filepath.Join(c.dir, "environments/local/variables.tf")
+	text, err := os.ReadFile(variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, variables, strings.Replace(string(text), `web = { size = "small" }`, `web = { size = "medium" }`, 1))
+	r := c.call(t, "plan", "--env=local").must(t).says(t, `Plan: 1 to update.`, `module.host["web"].terraform_data.host (input, output)`)
+	if strings.Contains(r.stdout, "medium") || strings.Contains(r.stdout, `host["db"]`) {
+		t.Errorf("the plan shows more:\n%s", r.stdout)
+	}
+
+	c.call(t, "destroy", "--env=local").refuses(t, "destroy takes away all of environment local", "hint: dagger call destroy --env=local --confirm=local")
+	twice([2]string{"4 to delete", "No changes"}, "destroy", "--confirm=local")
+	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
+
+	lines := c.requests(t)
+	counts := map[string][]int{}
+	for _, s := range spans {
+		counts[s.name] = append(counts[s.name], opened(lines, s))
+	}
+	for name, n := range counts {
+		want := 1
+		if name == "up" {
+			want = 2 // once to see whether there is something to prepare
+		}
+		if n[0] != want || n[1] != want {
+			t.Errorf("%s was called twice and opened the environment %v times, not %d each", name, n, want)
+		}
+	}
+}
+
+// Without the run's own name, the engine would take the second call for the
+// first. This shows that TestLocal would see it.
+func TestWithoutNonce(t *testing.T) {
+	c := newCheckout(t)
+	c.module = t.TempDir()
+	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+c.module).must(t)
+	path := filepath.Join(c.module, "ci", "stage.go")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := strings.Replace(string(text), `"--run-id="+rand.Text()`, `"--run-id=always-the-same"`, 1)
+	without = strings.Replace(without, "\t\"crypto/rand\"\n", "", 1)
+	if without == string(text) {
+		t.Fatal("there is no nonce to take away")
+	}
+	c.file(t, path, without)
+	c.call(t, "bootstrap", "--env=local").must(t)
+	var spans [2]span
+	for i := range spans {
+		spans[i].begin = time.Now()
+		c.call(t, "plan", "--env=local").must(t)
+		spans[i].end = time.Now()
+	}
+	lines := c.requests(t)
+	if first, second := opened(lines, spans[0]), opened(lines, spans[1]); first != 1 || second != 0 {
+		t.Errorf("the plans opened the environment %d and %d times: the nonce is not what makes them run", first, second)
+	}
+}
+
+// Two applies at once on environment local: the second waits for the cloud of the
+// first, and then finds nothing to do.
+func TestLocalTwoAtOnce(t *testing.T) {
+	c := newCheckout(t)
+	c.call(t, "bootstrap", "--env=local").must(t)
+	var results [2]result
+	var group sync.WaitGroup
+	for i := range results {
+		group.Go(func() { results[i] = c.call(t, "apply", "--env=local") })
+	}
+	group.Wait()
+	created := 0
+	for _, r := range results {
+		r.must(t)
+		if strings.Contains(r.stdout, "4 to create") {
+			created++
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d of two applies created", created)
+	}
+}
+
+// Ctrl-C kills what runs in the engine at once. recover takes back what was made.
+func TestLocalInterrupted(t *testing.T) {
+	c := newCheckout(t)
+	c.file(t, filepath.Join(c.dir, "environments/local/slow.tf"), `
+resource "terraform_data" "slow" {
+  count = 24
+  provisioner "local-exec" {
+    command = "sleep 2"
+  }
+}
+`)
+	c.call(t, "bootstrap", "--env=local").must(t)
+	cmd := exec.Command("dagger", append(c.args(t), "apply", "--env=local")...)
+	cmd.Dir = c.dir
+	read, write := io.Pipe()
+	cmd.Stderr = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := 0
+	for scanner := bufio.NewScanner(read); scanner.Scan(); {
+		if strings.Contains(scanner.Text(), "terraform_data.slow") && strings.Contains(scanner.Text(), "create done") {
+			if done++; done == 12 {
+				break
+			}
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the apply was not interrupted")
+	}
+	c.call(t, "recover", "--env=local").refuses(t, "is alive: its last sign was")
+	time.Sleep(65 * time.Second)
+	c.call(t, "apply", "--env=local").refuses(t, "was interrupted", "hint: dagger call recover --env=local")
+	r := c.call(t, "recover", "--env=local").must(t).says(t, "it left the lock of root@", "is taken into the state", "was in flight (create)")
+	if n := strings.Count(r.stdout, "terraform_data.slow"); n < 12 {
+		t.Errorf("recover knows of %d resources, and 12 were made:\n%s", n, r.stdout)
+	}
+	c.call(t, "apply", "--env=local").must(t)
+	c.call(t, "plan", "--env=local").must(t).says(t, "No changes")
+}
+
+// The checks need no secret.
+func TestChecks(t *testing.T) {
+	c := newCheckout(t)
+	c.call(t, "environments").must(t).says(t, "local  no         local")
+	c.call(t, "fmt").must(t).says(t, "every file has the standard form")
+	c.call(t, "validate").must(t).says(t, "environments/local: valid")
+	c.call(t, "test").must(t).says(t, "modules/host: 3 passed, 0 failed")
+	c.file(t, filepath.Join(c.dir, "environments/local/more.tf"), "locals { a=1\n}\nresource \"nothing\" {}\n")
+	c.call(t, "fmt").refuses(t, "more.tf")
+	c.call(t, "validate").refuses(t, "not valid: environments/local")
+}
+
+// The secrets' functions change files of the checkout, and those only.
+func TestSecrets(t *testing.T) {
+	c := newCheckout(t)
+	file := filepath.Join(c.dir, "credentials/local.enc.env")
+	open := func(path string) map[string]string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		identity, err := secrets.ParseIdentity(c.key.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := secrets.Decrypt(filepath.Base(path), data, identity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
+	c.call(t, "secrets", "check").must(t).says(t, "its MAC holds")
+	runIn(t, c.dir, []string{"VALUE=a-new-value"}, "dagger", append(c.args(t), "secrets", "set", "--file=credentials/local.enc.env", "--variable=NEW", "--value=env://VALUE")...).must(t)
+	if got := open(file)["NEW"]; got != "a-new-value" {
+		t.Errorf("set leaves %q", got)
+	}
+	content := filepath.Join(t.TempDir(), "content")
+	c.file(t, content, "NEW=newer\nONE=1\n")
+	c.call(t, "secrets", "edit", "--file=local.enc.env", "--content=file://"+content).must(t)
+	if got := open(file); got["NEW"] != "newer" || got["ONE"] != "1" {
+		t.Errorf("edit leaves %q", got)
+	}
+	before, _ := os.ReadFile(file)
+	c.call(t, "secrets", "rotate").must(t)
+	if after, _ := os.ReadFile(file); bytes.Equal(before, after) {
+		t.Error("rotate changes nothing")
+	}
+	other, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+c.key.Recipient().String()+","+other.Recipient().String()+"\n")
+	c.call(t, "secrets", "check").refuses(t, "and .sops.yaml names", "hint: dagger call secrets update-keys --file=credentials/local.enc.env")
+	c.call(t, "secrets", "update-keys").must(t)
+	c.call(t, "secrets", "check").must(t).says(t, other.Recipient().String())
+	c.file(t, filepath.Join(c.dir, "credentials/new.enc.env.example"), "PASSWORD=<random>\nOPEN=\n")
+	c.call(t, "secrets", "init", "--file=credentials/new.enc.env").must(t)
+	if got := open(filepath.Join(c.dir, "credentials/new.enc.env"))["PASSWORD"]; len(got) < 40 {
+		t.Errorf("init makes up %q", got)
+	}
+	if got := open(file); got["NEW"] != "newer" {
+		t.Error("init changes another file")
+	}
+}
+
+// TestCanaries looks through the whole store of the engine for the secrets that
+// every function has used.
+func TestCanaries(t *testing.T) {
+	store := filepath.Join(cacheDir(t), "store")
+	if _, err := os.Stat(store); err != nil {
+		t.Fatal(err)
+	}
+	c := newCheckout(t)
+	// Unlike any that an earlier run may have left.
+	canary := func(class string) string { return "canary" + class + rand.Text() }
+	line, multi, bucket, born := canary("line"), "-----BEGIN-----\n"+canary("multi")+"\n\"quoted\" & odd\n", canary("bucket"), canary("state")
+	value, passphrase := canary("set"), canary("passphrase")
+	c.file(t, filepath.Join(c.dir, "environments/local/canary.tf"), `
+variable "multi" {}
+variable "reversed" { sensitive = true }
+variable "fail" { default = "" }
+resource "terraform_data" "open" { input = var.multi }
+resource "terraform_data" "born" { input = strrev(var.reversed) }
+resource "terraform_data" "fails" {
+  count = var.fail == "" ? 0 : 1
+  provisioner "local-exec" {
+    command     = "echo $SECRET; exit 1"
+    environment = { SECRET = nonsensitive("${var.admin_password} ${var.multi} ${terraform_data.born.output}") }
+  }
+}
+`)
+	reversed := []rune(born)
+	for i, j := 0, len(reversed)-1; i < j; i, j = i+1, j-1 {
+		reversed[i], reversed[j] = reversed[j], reversed[i]
+	}
+	set := map[string]string{"TF_VAR_admin_password": line, "TF_VAR_multi": multi, "AWS_SECRET_ACCESS_KEY": bucket, "TF_VAR_reversed": string(reversed), "STATE_PASSPHRASE": passphrase}
+	c.seal(t, set)
+	var output strings.Builder
+	keep := func(r result) result { output.WriteString(r.stdout + r.stderr); return r }
+	for _, function := range []string{"up", "plan", "apply", "output", "state-list", "unlock", "recover"} {
+		keep(c.call(t, function, "--env=local").must(t))
+	}
+	keep(c.call(t, "secrets", "check").must(t))
+	set["TF_VAR_fail"] = "yes"
+	c.seal(t, set)
+	keep(c.call(t, "apply", "--env=local")).refuses(t, "failed")
+	keep(runIn(t, c.dir, []string{"VALUE=" + value}, "dagger", append(c.args(t), "secrets", "set", "--file=credentials/local.enc.env", "--variable=NEW", "--value=env://VALUE")...).must(t))
+	keep(c.call(t, "destroy", "--env=local", "--confirm=local").must(t))
+
+	// One that is meant to be found, where an exec leaves it.
+	planted := canary("planted")
+	run(t, "dagger", "--progress=plain", "core", "container", "from", "--address="+pinned(t, "DEBIAN"),
+		"with-exec", "--args=sh,-c,echo "+planted+" > /planted", "sync").must(t)
+
+	multiLine := strings.Split(multi, "\n")[1]
+	secretOf := map[string]string{}
+	for _, secret := range []string{line, multiLine, bucket, born, string(reversed), value, passphrase, c.key.String(), planted} {
+		secretOf[secret] = secret
+		for offset := range 3 {
+			encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
+			secretOf[encoded[(offset*8+5)/6:][:len(secret)]] = secret
+		}
+	}
+	var patterns strings.Builder
+	for pattern := range secretOf {
+		patterns.WriteString(pattern + "\n")
+		if secretOf[pattern] != planted && strings.Contains(output.String(), pattern) {
+			t.Errorf("the console shows %q", pattern)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "patterns")
+	c.file(t, file, patterns.String())
+	found := run(t, "grep", "-raoFh", "-f", file, store).stdout
+	seen := map[string]bool{}
+	for match := range strings.Lines(found) {
+		seen[secretOf[strings.TrimSpace(match)]] = true
+	}
+	if !seen[planted] {
+		t.Error("the search does not find what was planted")
+	}
+	delete(seen, planted)
+	for secret := range seen {
+		t.Errorf("the engine's store holds %q", secret)
+	}
+	size := int64(0)
+	_ = filepath.WalkDir(store, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	t.Logf("searched %d MB", size>>20)
+}
