@@ -33,7 +33,10 @@ clean: $(ENGINE) ## Stop the engine and delete all that it built
 test: ## Run every test and check; the one test command
 	@./dev/test
 
+bench: $(ENGINE) ## Measure a plan against the bare tools, and a first call
+	@go test -tags e2e,bench -count=1 -timeout 30m -v -run TestBench ./e2e
+
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
-.PHONY: help up engine env status logs down clean test
+.PHONY: help up engine env status logs down clean test bench

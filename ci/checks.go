@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
 
 // The checks need no secret, and are as good the second time: they are cached by
 // what they read.
@@ -31,11 +35,40 @@ func (m *Slipway) Test(ctx context.Context) (string, error) {
 	return m.check(ctx, "test")
 }
 
+// tflint is built from its module, which the checksum database vouches for.
+//
+// renovate: datasource=go depName=github.com/terraform-linters/tflint
+const tflint = "github.com/terraform-linters/tflint@v0.64.0"
+
+// Lint looks for mistakes that OpenTofu itself does not see, by tflint.
+//
+// Its first call on an engine builds tflint, which takes a minute or two.
+func (m *Slipway) Lint(ctx context.Context) (string, error) {
+	toolchain, err := m.Toolchain(ctx)
+	if err != nil {
+		return "", err
+	}
+	golang, err := m.golang(ctx)
+	if err != nil {
+		return "", err
+	}
+	program := golang.
+		WithEnvVariable("GOBIN", "/bin-of-tflint").
+		WithExec([]string{"go", "install", "-trimpath", "-ldflags=-s -w", tflint}).
+		File("/bin-of-tflint/tflint")
+	container := toolchain.Container.WithFile("/usr/local/bin/tflint", program)
+	return m.checkIn(ctx, container, "lint")
+}
+
 func (m *Slipway) check(ctx context.Context, args ...string) (string, error) {
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
 		return "", err
 	}
-	_, report, err := finish(ctx, toolchain.Container.WithMountedDirectory("/repo", m.Source).WithMountedTemp("/work"), args)
+	return m.checkIn(ctx, toolchain.Container, args...)
+}
+
+func (m *Slipway) checkIn(ctx context.Context, container *dagger.Container, args ...string) (string, error) {
+	_, report, err := finish(ctx, container.WithMountedDirectory("/repo", m.Source).WithMountedTemp("/work"), args)
 	return report, err
 }

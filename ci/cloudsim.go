@@ -11,7 +11,7 @@ import (
 // `dagger call cloudsim up` serves it on port 9000, to look at. Its data outlives
 // the call; a second call at the same time waits until the first has ended.
 func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
-	program, err := m.goProgram(ctx, m.RunnerSource.Directory("dev/cloudsim"), ".")
+	program, err := m.cloudsimProgram(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -20,8 +20,12 @@ func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 		return nil, err
 	}
 	return debian.
-		WithFile("/usr/local/bin/cloudsim", program).
+		WithFile(programs+"cloudsim", program).
 		WithMountedCache("/data", dag.CacheVolume(m.LocalData)).
 		WithExposedPort(9000).
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "--data=/data"}}), nil
+}
+
+func (m *Slipway) cloudsimProgram(ctx context.Context) (*dagger.File, error) {
+	return m.program(ctx, "cloudsim", m.RunnerSource.Directory("dev/cloudsim"), ".")
 }

@@ -452,6 +452,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Fmt(&parent, ctx)
+		case "Lint":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Lint(&parent, ctx)
 		case "Output":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -6,48 +6,63 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// runner is the stage runner. A pins file may name an image that holds it;
-// otherwise it is built from its sources.
+// runner is the stage runner.
 func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
-	const path = "/usr/local/bin/slipway"
-	pinned, err := m.pinned(ctx, "RUNNER")
-	if err != nil {
-		return nil, err
-	}
-	if pinned != "" {
-		return dag.Container().From(pinned).File(path), nil
-	}
-	return m.goProgram(ctx, m.RunnerSource.WithoutDirectory("dev"), "./cmd/slipway")
+	return m.program(ctx, "slipway", m.RunnerSource.WithoutDirectory("dev"), "./cmd/slipway")
 }
 
-// Runner is the image of the stage runner, to publish.
+// Runner is the image of the stage runner and of the simulated cloud, to publish.
 //
-// A pins file that names it as RUNNER spares each fresh engine its build.
+// A pins file that names it as RUNNER spares each fresh engine their build.
 func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	runner, err := m.runner(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return dag.Container().WithFile("/usr/local/bin/slipway", runner), nil
-}
-
-// goProgram builds a static binary. It is addressed by its sources and its
-// image: unchanged, it is never built twice.
-func (m *Slipway) goProgram(ctx context.Context, source *dagger.Directory, pkg string) (*dagger.File, error) {
-	golang, err := m.image(ctx, "GOLANG")
+	cloudsim, err := m.cloudsimProgram(ctx)
 	if err != nil {
 		return nil, err
 	}
-	build := golang.
-		WithMountedCache("/go/pkg/mod", dag.CacheVolume("slipway-go-mod")).
-		WithMountedCache("/root/.cache/go-build", dag.CacheVolume("slipway-go-build")).
-		WithEnvVariable("CGO_ENABLED", "0")
-	if m.Goproxy != "" {
-		build = build.WithEnvVariable("GOPROXY", m.Goproxy)
+	return dag.Container().WithFile(programs+"slipway", runner).WithFile(programs+"cloudsim", cloudsim), nil
+}
+
+// programs is the folder of our own programs in every image.
+const programs = "/usr/local/bin/"
+
+// program is one of our own, from the image that the pins file names, or built
+// from its sources.
+func (m *Slipway) program(ctx context.Context, name string, source *dagger.Directory, pkg string) (*dagger.File, error) {
+	pinned, err := m.pinned(ctx, "RUNNER")
+	if err != nil {
+		return nil, err
 	}
-	return build.
+	if pinned != "" {
+		return dag.Container().From(pinned).File(programs + name), nil
+	}
+	golang, err := m.golang(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Addressed by its sources and its image: unchanged, it is never built twice.
+	return golang.
 		WithDirectory("/src", source).
 		WithWorkdir("/src").
 		WithExec([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "/program", pkg}).
 		File("/program"), nil
+}
+
+// golang is the Go toolchain with the caches that all builds share.
+func (m *Slipway) golang(ctx context.Context) (*dagger.Container, error) {
+	golang, err := m.image(ctx, "GOLANG")
+	if err != nil {
+		return nil, err
+	}
+	golang = golang.
+		WithMountedCache("/go/pkg/mod", dag.CacheVolume("slipway-go-mod")).
+		WithMountedCache("/root/.cache/go-build", dag.CacheVolume("slipway-go-build")).
+		WithEnvVariable("CGO_ENABLED", "0")
+	if m.Goproxy != "" {
+		golang = golang.WithEnvVariable("GOPROXY", m.Goproxy)
+	}
+	return golang, nil
 }

@@ -118,11 +118,12 @@ type span struct {
 	begin, end time.Time
 }
 
-// requests returns what the simulated cloud was asked, from its own log.
-func (c *checkout) requests(t *testing.T) []logLine {
+// serve has the simulated cloud of the checkout answer on a port of this machine
+// until stop is called.
+func (c *checkout) serve(t *testing.T) (stop func(), port string) {
 	t.Helper()
-	port := strconv.Itoa(freePort(t))
-	ctx, stop := context.WithCancel(t.Context())
+	port = strconv.Itoa(freePort(t))
+	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, "dagger", append(c.args(t), "cloudsim", "up", "--ports="+port+":9000")...)
 	cmd.Dir = c.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -131,29 +132,41 @@ func (c *checkout) requests(t *testing.T) []logLine {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		stop()
+	stop = func() {
+		cancel()
 		_ = cmd.Wait()
-	}()
-	for range 300 {
-		response, err := http.Get("http://127.0.0.1:" + port + "/-/requests")
-		if err != nil {
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		defer response.Body.Close()
-		var lines []logLine
-		for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
-			var line logLine
-			if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
-			lines = append(lines, line)
-		}
-		return lines
 	}
+	for range 300 {
+		if response, err := http.Get("http://127.0.0.1:" + port + "/-/requests"); err == nil {
+			_ = response.Body.Close()
+			return stop, port
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	stop()
 	t.Fatalf("the simulated cloud does not answer:\n%s", log.String())
-	return nil
+	return nil, ""
+}
+
+// requests returns what the simulated cloud was asked, from its own log.
+func (c *checkout) requests(t *testing.T) []logLine {
+	t.Helper()
+	stop, port := c.serve(t)
+	defer stop()
+	response, err := http.Get("http://127.0.0.1:" + port + "/-/requests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var lines []logLine
+	for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
+		var line logLine
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 type logLine struct {
@@ -336,8 +349,25 @@ func TestChecks(t *testing.T) {
 	c.call(t, "fmt").must(t).says(t, "every file has the standard form")
 	c.call(t, "validate").must(t).says(t, "environments/local: valid")
 	c.call(t, "test").must(t).says(t, "modules/host: 3 passed, 0 failed")
-	c.file(t, filepath.Join(c.dir, "environments/local/more.tf"), "locals { a=1\n}\nresource \"nothing\" {}\n")
+	c.call(t, "lint").must(t).says(t, "tflint has found nothing")
+	c.file(t, filepath.Join(c.dir, "modules/host/tests/wrong.tftest.hcl"), `
+run "wrong" {
+  variables {
+    environment    = "test"
+    name           = "web"
+    size           = "small"
+    admin_password = "none"
+  }
+  assert {
+    condition     = output.full_name == "web"
+    error_message = "The full name is another."
+  }
+}
+`)
+	c.call(t, "test").refuses(t, "modules/host: wrong fail", "modules/host: 3 passed, 1 failed")
+	c.file(t, filepath.Join(c.dir, "environments/local/more.tf"), "locals {\n  a=1\n}\noutput \"b\" {\n  value = var.nothing\n}\n")
 	c.call(t, "fmt").refuses(t, "more.tf")
+	c.call(t, "lint").refuses(t, "tflint has found something", "local.a is declared but not used")
 	c.call(t, "validate").refuses(t, "not valid: environments/local")
 }
 

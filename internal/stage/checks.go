@@ -175,7 +175,7 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 		switch {
 		case e.Type == tofu.DiagnosticMsg:
 			fmt.Fprintf(&s.report, "%s: %s\n", dir, explain(e.Diagnostic))
-		case e.Type == tofu.TestRun && e.TestRun.Progress == "complete":
+		case e.Type == tofu.TestRun:
 			fmt.Fprintf(&s.report, "%s: %s %s\n", dir, plain(e.TestRun.Run), e.TestRun.Status)
 			if e.TestRun.Status == "pass" {
 				passed++

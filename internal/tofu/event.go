@@ -19,9 +19,8 @@ type Event struct {
 	Diagnostic Diagnostic `json:"diagnostic"`
 	Outputs    Outputs    `json:"outputs"`
 	TestRun    struct {
-		Run      string `json:"run"`
-		Status   string `json:"status"`   // pass, fail, error or skip
-		Progress string `json:"progress"` // complete, at the end
+		Run    string `json:"run"`
+		Status string `json:"status"` // pass, fail, error or skip
 	} `json:"test_run"`
 }
 
