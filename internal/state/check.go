@@ -26,7 +26,7 @@ func ReadStamp(name string, data []byte) (Stamp, error) {
 			"%s is damaged: its %d bytes are no state", name, len(data))
 	}
 	if sealed.Data == "" {
-		return Stamp{}, refusal.New("encrypt it once by hand: see docs/state.md", "%s is not encrypted", name)
+		return Stamp{}, refusal.New("keep it under another key and import its resources: see docs/state.md", "%s is not encrypted", name)
 	}
 	return sealed.Stamp, nil
 }
