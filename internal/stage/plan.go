@@ -40,8 +40,15 @@ func (s *session) plan(ctx context.Context) error {
 func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
 	config.Out = r.planFile()
 	r.say("%s: planning", r.name)
-	err := r.timed("plan "+r.name, func() error {
-		code, err := r.tool.Events(ctx, r.event(nil), r.other, config.Args()...)
+	var summary plan.Summary
+	each := r.event(func(e tofu.Event) {
+		if e.Type == tofu.ResourceDrift {
+			summary.Drift = append(summary.Drift, e.Change.Resource.Address)
+		}
+	})
+	code := 0
+	err := r.timed("plan "+r.name, func() (err error) {
+		code, err = r.tool.Events(ctx, each, r.other, config.Args()...)
 		if err != nil || code == tofu.ExitError {
 			return r.failed(ctx, "plan", err)
 		}
@@ -50,7 +57,12 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 	if err != nil {
 		return plan.Summary{}, err
 	}
-	var summary plan.Summary
+	// Of a plan without changes there is nothing to read, and reading takes as long
+	// as deriving the key does.
+	if code == tofu.ExitOK {
+		r.warn()
+		return summary, nil
+	}
 	err = r.timed("show "+r.name, func() error {
 		data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
 		if err != nil || code != tofu.ExitOK {

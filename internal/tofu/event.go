@@ -10,11 +10,14 @@ import (
 //
 // https://opentofu.org/docs/internals/machine-readable-ui/
 type Event struct {
-	Type       string     `json:"type"`
-	Level      string     `json:"@level"`
-	Message    string     `json:"@message"` // may hold values: never shown as it is
-	Time       time.Time  `json:"@timestamp"`
-	Hook       Hook       `json:"hook"`
+	Type    string    `json:"type"`
+	Level   string    `json:"@level"`
+	Message string    `json:"@message"` // may hold values: never shown as it is
+	Time    time.Time `json:"@timestamp"`
+	Hook    Hook      `json:"hook"`
+	Change  struct {
+		Resource Resource `json:"resource"`
+	} `json:"change"` // of a planned change, or of one that was made outside
 	Changes    Changes    `json:"changes"`
 	Diagnostic Diagnostic `json:"diagnostic"`
 	Outputs    Outputs    `json:"outputs"`
@@ -40,20 +43,24 @@ const (
 	ApplyErrored  = "apply_errored"
 	ChangeSummary = "change_summary"
 	OutputsMsg    = "outputs"
+	ResourceDrift = "resource_drift"
 	TestRun       = "test_run"
 	DiagnosticMsg = "diagnostic"
 )
 
 // A Hook tells of one resource.
 type Hook struct {
-	Resource struct {
-		Address string `json:"addr"`
-		Type    string `json:"resource_type"`
-	} `json:"resource"`
-	Action  string  `json:"action"` // create, update, delete, read …
-	IDKey   string  `json:"id_key"`
-	IDValue string  `json:"id_value"`
-	Elapsed float64 `json:"elapsed_seconds"`
+	Resource Resource `json:"resource"`
+	Action   string   `json:"action"` // create, update, delete, read …
+	IDKey    string   `json:"id_key"`
+	IDValue  string   `json:"id_value"`
+	Elapsed  float64  `json:"elapsed_seconds"`
+}
+
+// A Resource is one that an event is about.
+type Resource struct {
+	Address string `json:"addr"`
+	Type    string `json:"resource_type"`
 }
 
 // Changes are the totals of a plan or an apply.
