@@ -172,10 +172,10 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 	}
 	passed, failed := 0, 0
 	code, err := tool.Events(ctx, func(e tofu.Event) {
-		switch {
-		case e.Type == tofu.DiagnosticMsg:
+		switch e.Type {
+		case tofu.DiagnosticMsg:
 			fmt.Fprintf(&s.report, "%s: %s\n", dir, explain(e.Diagnostic))
-		case e.Type == tofu.TestRun:
+		case tofu.TestRun:
 			fmt.Fprintf(&s.report, "%s: %s %s\n", dir, plain(e.TestRun.Run), e.TestRun.Status)
 			if e.TestRun.Status == "pass" {
 				passed++

@@ -1,0 +1,61 @@
+package journal
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestTake(t *testing.T) {
+	start := func(address, action, id string) Entry {
+		return Entry{Kind: Start, Address: address, Action: action, ID: id}
+	}
+	done := func(address, action, id string) Entry {
+		return Entry{Kind: Complete, Address: address, Action: action, ID: id}
+	}
+	failed := Entry{Kind: Errored, Address: "a", Action: "create"}
+	for name, c := range map[string]struct {
+		entries              []Entry
+		made, gone, inFlight []string // address and ID
+	}{
+		"nothing":            {[]Entry{{Kind: Begin}}, nil, nil, nil},
+		"made":               {[]Entry{start("a", "create", ""), done("a", "create", "1")}, []string{"a 1"}, nil, nil},
+		"in flight":          {[]Entry{start("a", "create", "")}, nil, nil, []string{"a "}},
+		"failed":             {[]Entry{start("a", "create", ""), failed}, nil, nil, nil},
+		"deleted":            {[]Entry{start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil},
+		"updated":            {[]Entry{start("a", "update", "1"), done("a", "update", "1")}, nil, nil, nil},
+		"update in flight":   {[]Entry{start("a", "update", "1")}, nil, nil, []string{"a 1"}},
+		"made, then deleted": {[]Entry{done("a", "create", "1"), start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil},
+		"replaced":           {[]Entry{start("a", "delete", "1"), done("a", "delete", ""), start("a", "create", ""), done("a", "create", "2")}, []string{"a 2"}, nil, nil},
+		"replaced, the new one first": {
+			[]Entry{start("a", "create", ""), done("a", "create", "2"), start("a", "delete", "1"), done("a", "delete", "")},
+			[]string{"a 2"}, nil, nil,
+		},
+		"the old one of a replacement in flight": {
+			[]Entry{done("a", "create", "2"), start("a", "delete", "1")},
+			[]string{"a 2"}, nil, []string{"a 1"},
+		},
+		"several": {
+			[]Entry{start("b", "create", ""), start("a", "create", ""), done("a", "create", "1")},
+			[]string{"a 1"}, nil, []string{"b "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Take(c.entries)
+			for what, pair := range map[string][2][]string{
+				"made": {names(got.Made), c.made}, "gone": {names(got.Gone), c.gone}, "in flight": {names(got.InFlight), c.inFlight},
+			} {
+				if !slices.Equal(pair[0], pair[1]) {
+					t.Errorf("%s: got %q, want %q", what, pair[0], pair[1])
+				}
+			}
+		})
+	}
+}
+
+func names(entries []Entry) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Address+" "+e.ID)
+	}
+	return list
+}
