@@ -61,8 +61,10 @@ resource "terraform_data" "slow" {
 		return code
 	}
 	first, second := runner(), runner()
-	if code := plan(first); code != tofu.ExitChanges {
-		t.Fatalf("plan: exit code %d", code)
+	for _, r := range []tofu.Runner{first, second} {
+		if code := plan(r); code != tofu.ExitChanges {
+			t.Fatalf("plan: exit code %d", code)
+		}
 	}
 	applied := make(chan int, 1)
 	go func() {
@@ -83,7 +85,7 @@ resource "terraform_data" "slow" {
 		t.Fatalf("the lock while an apply works: %+v", lock)
 	}
 	var messages []string
-	code, err := second.Events(t.Context(), func(e tofu.Event) { messages = append(messages, e.Diagnostic.Detail) }, func([]byte) {}, tofu.Plan{Out: "plan"}.Args()...)
+	code, err := second.Events(t.Context(), func(e tofu.Event) { messages = append(messages, e.Diagnostic.Detail) }, func([]byte) {}, tofu.Apply{Plan: "plan"}.Args()...)
 	if err != nil || code != tofu.ExitError || !strings.Contains(strings.Join(messages, "\n"), lock.ID) {
 		t.Errorf("the second: exit code %d, %v; it does not name the lock %s:\n%s", code, err, lock.ID, messages)
 	}
