@@ -146,7 +146,7 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 	case own && r.onlyError("acquiring the state lock"):
 		r.diagnostics = nil
 		err = errOwnLock
-	case r.onlyError("acquiring the state lock"):
+	case r.store != nil && r.onlyError("acquiring the state lock"):
 		r.diagnostics = nil
 		err = r.lockedByOther(after)
 	default:

@@ -9,6 +9,7 @@ import (
 	"slipway/internal/journal"
 	"slipway/internal/refusal"
 	"slipway/internal/state"
+	"slipway/internal/tofu"
 )
 
 const deadAfter = journal.DeadAfter
@@ -108,9 +109,15 @@ func (r *root) lockedByOther(ctx context.Context) error {
 // unlock takes away the locks of runs that are dead. It shows each holder, and
 // refuses one that is alive or unknown.
 func (s *session) unlock(ctx context.Context) error {
-	roots, err := s.withStore(ctx)
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	roots, err := s.roots()
 	if err != nil {
 		return err
+	}
+	if s.store == nil {
+		return s.unlockHTTP(ctx, roots)
 	}
 	for _, r := range roots {
 		lock, err := r.store.ReadLock(ctx, r.key)
@@ -131,6 +138,24 @@ func (s *session) unlock(ctx context.Context) error {
 		}
 		fmt.Fprintf(&s.report, "%s: unlocked\n", r.name)
 	}
+	return nil
+}
+
+// unlockHTTP takes away the lock that LockID names: a server of the http protocol
+// tells its ID only to those whom it refuses.
+func (s *session) unlockHTTP(ctx context.Context, roots []*root) error {
+	if s.LockID == "" || len(roots) != 1 {
+		return refusal.New(roots[0].command("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be taken away by its ID, and one layer at a time")
+	}
+	r := roots[0]
+	if err := r.init(ctx); err != nil {
+		return err
+	}
+	code, err := r.tool.Run(ctx, &r.noise, tofu.ForceUnlockArgs(s.LockID)...)
+	if err != nil || code != tofu.ExitOK {
+		return r.failed(ctx, "force-unlock", err)
+	}
+	fmt.Fprintf(&s.report, "%s: unlocked\n", r.name)
 	return nil
 }
 
