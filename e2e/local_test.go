@@ -244,6 +244,37 @@ func TestLocal(t *testing.T) {
 	}
 }
 
+// TestMakeUp is the newcomer's one command, in a checkout that has nothing, and
+// then once more.
+func TestMakeUp(t *testing.T) {
+	needOwnEngine(t)
+	dir := t.TempDir()
+	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
+	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
+	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
+	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 4 to create.", "admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`)
+	info, err := os.Stat(identity)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the age identity: %v, %v", info, err)
+	}
+	before, err := os.ReadFile(identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, dir, env, "make", "up").must(t).says(t, "No changes")
+	if after, err := os.ReadFile(identity); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the second up changes the age identity: %v", err)
+	}
+	// What the README says next.
+	runIn(t, dir, nil, "sed", "-i", `s/web = { size = "small" }/web = { size = "medium" }/`, "environments/local/variables.tf").must(t)
+	call := func(args ...string) result {
+		return runIn(t, dir, nil, "dagger", append([]string{"--progress=plain", "call"}, args...)...).must(t)
+	}
+	call("plan", "--env=local").says(t, "1 to update", `module.host["web"].terraform_data.host (input, output)`)
+	call("apply", "--env=local")
+	call("destroy", "--env=local", "--confirm=local").says(t, "4 to delete")
+}
+
 // Without the run's own name, the engine would take the second call for the
 // first. This shows that TestLocal would see it.
 func TestWithoutNonce(t *testing.T) {
