@@ -27,5 +27,5 @@ func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 }
 
 func (m *Slipway) cloudsimProgram(ctx context.Context) (*dagger.File, error) {
-	return m.program(ctx, "cloudsim", m.RunnerSource.Directory("dev/cloudsim"), ".")
+	return m.program(ctx, "cloudsim", m.RunnerSource.WithoutDirectory("cmd").WithoutDirectory("internal"), "./dev/cloudsim")
 }
