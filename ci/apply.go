@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
 
 // Up takes an environment from nothing to running: bootstrap, then apply.
 //
@@ -11,12 +15,8 @@ func (m *Slipway) Up(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// The environment's name once more, where it is protected.
-	//
-	// +optional
-	confirm string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "up", "--confirm="+confirm)
+	return m.onEnvironment(ctx, env, "up")
 }
 
 // Bootstrap makes the store of a state, and refuses one that keeps no lock.
@@ -32,6 +32,9 @@ func (m *Slipway) Bootstrap(
 
 // Apply makes the infrastructure what the code says, and shows the outputs.
 //
+// Without a plan it makes one itself. A protected environment takes only a plan
+// that was made before: by `plan --keep` or `plan-files`.
+//
 // +cache="never"
 func (m *Slipway) Apply(
 	ctx context.Context,
@@ -41,12 +44,33 @@ func (m *Slipway) Apply(
 	//
 	// +optional
 	layer string,
-	// The environment's name once more, where it is protected.
+	// What plan-files left: apply this plan and no other.
 	//
 	// +optional
-	confirm string,
+	plan *dagger.Directory,
+	// Apply the plan that is kept in the state's bucket for these very files.
+	//
+	// +optional
+	reviewed bool,
+	// Addresses that a protected environment may lose, with commas between.
+	//
+	// +optional
+	allowDestroy string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "apply", "--layer="+layer, "--confirm="+confirm)
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"apply", "--layer=" + layer, "--allow-destroy=" + allowDestroy}
+	if plan != nil {
+		container = container.WithMountedDirectory("/plan", plan)
+		args = append(args, "--plan=/plan")
+	}
+	if reviewed {
+		args = append(args, "--reviewed")
+	}
+	_, report, err := m.effect(ctx, env, container, args...)
+	return report, err
 }
 
 // Destroy takes away all that the code made, the last layer first.
@@ -64,6 +88,10 @@ func (m *Slipway) Destroy(
 	//
 	// +optional
 	layer string,
+	// Addresses that a protected environment may lose, with commas between.
+	//
+	// +optional
+	allowDestroy string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm)
+	return m.onEnvironment(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm, "--allow-destroy="+allowDestroy)
 }

@@ -95,6 +95,26 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
+	return nil
+}
+
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Container *dagger.Container
@@ -116,26 +136,6 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	}
 	r.Container = concrete.Container
 	r.Pins = concrete.Pins
-	return nil
-}
-
-func (r Secrets) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Secrets) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -381,14 +381,28 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
 				}
 			}
-			var confirm string
-			if inputArgs["confirm"] != nil {
-				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+			var plan *dagger.Directory
+			if inputArgs["plan"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["plan"]), &plan)
 				if err != nil {
-					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg plan", err))
 				}
 			}
-			return (*Slipway).Apply(&parent, ctx, env, layer, confirm)
+			var reviewed bool
+			if inputArgs["reviewed"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["reviewed"]), &reviewed)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg reviewed", err))
+				}
+			}
+			var allowDestroy string
+			if inputArgs["allowDestroy"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["allowDestroy"]), &allowDestroy)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg allowDestroy", err))
+				}
+			}
+			return (*Slipway).Apply(&parent, ctx, env, layer, plan, reviewed, allowDestroy)
 		case "Bootstrap":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -437,7 +451,14 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
 				}
 			}
-			return (*Slipway).Destroy(&parent, ctx, env, confirm, layer)
+			var allowDestroy string
+			if inputArgs["allowDestroy"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["allowDestroy"]), &allowDestroy)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg allowDestroy", err))
+				}
+			}
+			return (*Slipway).Destroy(&parent, ctx, env, confirm, layer, allowDestroy)
 		case "Environments":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -507,7 +528,70 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
 				}
 			}
-			return (*Slipway).Plan(&parent, ctx, env, layer)
+			var keep bool
+			if inputArgs["keep"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["keep"]), &keep)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg keep", err))
+				}
+			}
+			var commit string
+			if inputArgs["commit"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["commit"]), &commit)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg commit", err))
+				}
+			}
+			var base string
+			if inputArgs["base"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["base"]), &base)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg base", err))
+				}
+			}
+			return (*Slipway).Plan(&parent, ctx, env, layer, keep, commit, base)
+		case "PlanFiles":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			var keep bool
+			if inputArgs["keep"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["keep"]), &keep)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg keep", err))
+				}
+			}
+			var commit string
+			if inputArgs["commit"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["commit"]), &commit)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg commit", err))
+				}
+			}
+			var base string
+			if inputArgs["base"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["base"]), &base)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg base", err))
+				}
+			}
+			return (*Slipway).PlanFiles(&parent, ctx, env, layer, keep, commit, base)
 		case "Recover":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -626,14 +710,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
 				}
 			}
-			var confirm string
-			if inputArgs["confirm"] != nil {
-				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
-				if err != nil {
-					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
-				}
-			}
-			return (*Slipway).Up(&parent, ctx, env, confirm)
+			return (*Slipway).Up(&parent, ctx, env)
 		case "Validate":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

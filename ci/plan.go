@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
 
 // Plan shows what an apply would change: addresses and attributes, never a value.
 //
@@ -13,8 +17,67 @@ func (m *Slipway) Plan(
 	//
 	// +optional
 	layer string,
+	// Keep the sealed plan in the state's bucket, for an apply of what was reviewed.
+	//
+	// +optional
+	keep bool,
+	// Commit of the files, for the record.
+	//
+	// +optional
+	commit string,
+	// Commit that they are to be merged into, for the record.
+	//
+	// +optional
+	base string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "plan", "--layer="+layer)
+	_, report, err := m.planned(ctx, env, layer, keep, commit, base)
+	return report, err
+}
+
+// PlanFiles makes a plan and returns what it leaves: the sealed plan, the summary and the result.
+//
+// Follow it by `export --path=plan`, and later by `apply --plan=plan`. A plan that
+// failed leaves its result, too.
+//
+// +cache="never"
+func (m *Slipway) PlanFiles(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only this layer.
+	//
+	// +optional
+	layer string,
+	// Keep the sealed plan in the state's bucket, for an apply of what was reviewed.
+	//
+	// +optional
+	keep bool,
+	// Commit of the files, for the record.
+	//
+	// +optional
+	commit string,
+	// Commit that they are to be merged into, for the record.
+	//
+	// +optional
+	base string,
+) (*dagger.Directory, error) {
+	done, _, err := m.planned(ctx, env, layer, keep, commit, base)
+	if done == nil {
+		return nil, err
+	}
+	return done.Directory("/out"), nil
+}
+
+func (m *Slipway) planned(ctx context.Context, env, layer string, keep bool, commit, base string) (*dagger.Container, string, error) {
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return nil, "", err
+	}
+	args := []string{"plan", "--layer=" + layer, "--commit=" + commit, "--base=" + base}
+	if keep {
+		args = append(args, "--keep")
+	}
+	return m.effect(ctx, env, container, args...)
 }
 
 // onEnvironment runs a stage on an environment and returns its report.

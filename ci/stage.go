@@ -19,6 +19,7 @@ func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, err
 	}
 	container := toolchain.Container.
 		WithMountedDirectory("/repo", m.Source).
+		WithMountedFile("/run/pins.env", m.PinsFile).
 		WithMountedTemp("/work")
 	if m.AgeKey != nil {
 		container = container.WithMountedSecret("/run/secrets/age-identity", m.AgeKey)

@@ -10,21 +10,29 @@ import (
 	"time"
 
 	"slipway/internal/journal"
+	"slipway/internal/refusal"
 	"slipway/internal/tofu"
 )
 
 // apply makes the infrastructure what the code says: it plans and applies one
-// layer after the other, as a later layer may read what an earlier one made.
+// layer after the other, as a later layer may read what an earlier one made. A
+// protected environment takes only a plan that was sealed before.
 func (s *session) apply(ctx context.Context) error {
 	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
 		return err
 	}
-	if err := s.protected(); err != nil {
-		return err
+	if s.environment.Protected && s.Plan == "" {
+		s.Reviewed = true
+	}
+	if s.Reviewed && s.store == nil {
+		return refusal.New("dagger call apply --env="+s.Environment+" --plan=plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
 	}
 	roots, err := s.roots()
 	if err != nil {
 		return err
+	}
+	if s.Plan != "" || s.Reviewed {
+		return s.applyReviewed(ctx, roots)
 	}
 	for _, r := range roots {
 		outputs, err := r.change(ctx, tofu.Plan{})
@@ -48,12 +56,34 @@ func (s *session) destroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.guardDestroy(ctx, roots); err != nil {
+		return err
+	}
 	for _, r := range slices.Backward(roots) {
 		if _, err := r.change(ctx, tofu.Plan{Destroy: true}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// guardDestroy has a protected environment's losses allowed one by one.
+func (s *session) guardDestroy(ctx context.Context, roots []*root) error {
+	if !s.environment.Protected {
+		return nil
+	}
+	var lost []string
+	for _, r := range slices.Backward(roots) {
+		if err := r.init(ctx); err != nil {
+			return err
+		}
+		summary, err := r.planned(ctx, tofu.Plan{Destroy: true})
+		if err != nil {
+			return err
+		}
+		lost = append(lost, losses(summary)...)
+	}
+	return s.guard(lost)
 }
 
 // change plans a root, and applies the plan if there is something to do. It
@@ -73,6 +103,14 @@ func (r *root) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, erro
 	if summary.Empty() {
 		return r.outputs(ctx)
 	}
+	if err := r.onlyAllowed(summary); err != nil {
+		return nil, err
+	}
+	return r.applyOnce(ctx)
+}
+
+// applyOnce applies the saved plan.
+func (r *root) applyOnce(ctx context.Context) (tofu.Outputs, error) {
 	outputs, err := r.applyPlan(ctx)
 	// An answer that was lost on the way can leave us before our own lock. It was
 	// ours, nothing had been changed, and now it is gone.

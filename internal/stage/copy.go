@@ -1,32 +1,51 @@
 package stage
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
+	"slipway/internal/manifest"
 	"slipway/internal/refusal"
 )
 
 // leaveBehind says what no tool needs of a repository: its history, what earlier
-// runs left, and the sealed credentials.
-func leaveBehind(path string, entry fs.DirEntry) bool {
+// runs left, the sealed credentials, and the environments that are not at work.
+func (s *session) leaveBehind(path string, entry fs.DirEntry) bool {
 	switch entry.Name() {
 	case ".git", ".terraform", ".slipway", ".env", "node_modules":
 		return true
 	}
-	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate")
+	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate") || s.otherEnvironment(path)
+}
+
+// otherEnvironment is true for the folder of another environment than the one at
+// work, so that no change of that one can matter here. A folder without
+// environment.yaml is shared code.
+func (s *session) otherEnvironment(path string) bool {
+	if s.environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == s.Environment {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.Repository, path, "environment.yaml"))
+	return err == nil
 }
 
 // copyRepository copies the repository into the work folder, because tofu writes
-// beside its code.
+// beside its code. It takes the digest of all that it copies.
 func (s *session) copyRepository() error {
 	from, to := s.Repository, s.path("repository")
+	all := sha256.New()
+	note := func(kind, name, content string) {
+		fmt.Fprintf(all, "%s %q %s\n", kind, filepath.ToSlash(name), content)
+	}
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -37,7 +56,7 @@ func (s *session) copyRepository() error {
 		}
 		target := filepath.Join(to, name)
 		switch {
-		case name != "." && leaveBehind(name, entry):
+		case name != "." && s.leaveBehind(name, entry):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -52,13 +71,29 @@ func (s *session) copyRepository() error {
 			if filepath.IsAbs(link) {
 				return refusal.New("git rm "+name, "%s is a symbolic link out of the repository", name)
 			}
+			note("link", name, strconv.Quote(link))
 			return os.Symlink(link, target)
 		case entry.Type().IsRegular():
-			return copyFile(path, target)
+			mode, digest, err := copyFile(path, target)
+			note(mode.String(), name, digest)
+			return err
 		}
 		return nil // a socket or the like
 	})
-	return s.fullWork(err)
+	if err != nil {
+		return s.fullWork(err)
+	}
+	if s.environment != nil {
+		for _, name := range s.environment.CredentialFiles {
+			data, err := os.ReadFile(filepath.Join(from, name))
+			if err != nil {
+				return err
+			}
+			note("sealed", name, manifest.Digest(data))
+		}
+	}
+	s.inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
+	return nil
 }
 
 // fullWork explains the error of a full work folder.
@@ -69,20 +104,23 @@ func (s *session) fullWork(err error) error {
 	return err
 }
 
-func copyFile(from, to string) error {
+// copyFile copies content and the right to execute, and returns what it copied.
+func copyFile(from, to string) (mode fs.FileMode, digest string, err error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return err
+		return 0, "", err
 	}
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
-		return err
+		return 0, "", err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600|info.Mode().Perm()&0o100)
+	mode = 0o600 | info.Mode().Perm()&0o100
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
 	if err != nil {
-		return err
+		return 0, "", err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	content := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, content), in)
+	return mode, hex.EncodeToString(content.Sum(nil)), errors.Join(err, out.Close())
 }

@@ -153,7 +153,7 @@ func (p *project) options() Options {
 	return Options{
 		Environment: "test", RunID: fmt.Sprintf("run%02d", p.runs),
 		Repository: p.dir, Work: p.t.TempDir(), Out: p.t.TempDir(), Identity: p.identity,
-		Deadline: 5 * time.Minute,
+		Deadline: 5 * time.Minute, PlanLifetime: time.Hour,
 	}
 }
 
@@ -224,5 +224,20 @@ func (e ended) says(t *testing.T, texts ...string) ended {
 	return e
 }
 
-// confirm is an option.
+// protected has the environment take sealed plans only.
+func (p *project) protected() {
+	p.t.Helper()
+	p.write("environments/test/environment.yaml", fmt.Sprintf("protected: true\ncredentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+}
+
+// keep, confirm and the rest are options.
+func keep(o *Options)         { o.Keep = true }
+func reviewedPlan(o *Options) { o.Reviewed = true }
+
+func planOf(e ended) func(*Options) { return func(o *Options) { o.Plan = e.out } }
+
+func allow(addresses string) func(*Options) {
+	return func(o *Options) { o.AllowDestroy = addresses }
+}
+
 func confirm(o *Options) { o.Confirm = "test" }

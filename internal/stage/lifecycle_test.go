@@ -105,13 +105,3 @@ func TestBlackBoxLayers(t *testing.T) {
 		t.Errorf("destroy begins with %v", first)
 	}
 }
-
-// A protected environment asks for its name.
-func TestBlackBoxProtected(t *testing.T) {
-	p := newProject(t, `resource "terraform_data" "one" {}`)
-	p.write("environments/test/environment.yaml", "protected: true\ncredentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: \""+p.store.URL+"\"}\n")
-	p.run("bootstrap").must(t, Done)
-	p.run("apply").must(t, BadInput).says(t, "environment test is protected", "hint: dagger call apply --env=test --confirm=test")
-	p.run("state-list").says(t, "nothing")
-	p.run("apply", confirm).must(t, Done)
-}

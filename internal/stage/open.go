@@ -83,6 +83,14 @@ func (s *session) bucket() state.S3 {
 	}
 }
 
+// server keeps the state where no bucket does.
+func (s *session) server() state.HTTP {
+	if s.environment.State.HTTP == nil {
+		return state.HTTP{}
+	}
+	return state.HTTP{Address: s.environment.State.HTTP.Address, Username: s.credentials["TF_HTTP_USERNAME"], Password: s.credentials["TF_HTTP_PASSWORD"]}
+}
+
 const identityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
 
 func (s *session) readIdentity() error {

@@ -15,10 +15,14 @@ func (s *session) plan(ctx context.Context) error {
 	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
 		return err
 	}
+	if err := s.checkSeal(); err != nil {
+		return err
+	}
 	roots, err := s.roots()
 	if err != nil {
 		return err
 	}
+	after := "" // the first layer that changes
 	for _, r := range roots {
 		if err := r.noteRuns(ctx); err != nil {
 			return err
@@ -31,7 +35,18 @@ func (s *session) plan(ctx context.Context) error {
 			return err
 		}
 		r.show(summary)
-		s.changes = s.changes || !summary.Empty()
+		if after != "" {
+			fmt.Fprintf(&s.report, "%s: will be planned once more when %s has been applied\n", r.name, after)
+		}
+		if err := r.seal(ctx, summary, after); err != nil {
+			return err
+		}
+		if !summary.Empty() {
+			s.changes = true
+			if after == "" {
+				after = r.name
+			}
+		}
 	}
 	return nil
 }
@@ -63,6 +78,11 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 		r.warn()
 		return summary, nil
 	}
+	return r.reduced(ctx)
+}
+
+// reduced reads the saved plan and reduces it to what may be shown.
+func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 	err = r.timed("show "+r.name, func() error {
 		data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
 		if err != nil || code != tofu.ExitOK {
@@ -129,14 +149,6 @@ var progress = map[string]string{
 // other keeps a line that is no event.
 func (r *root) other(line []byte) {
 	_, _ = r.noise.Write(append(line, '\n'))
-}
-
-// protected refuses what a protected environment does not take.
-func (s *session) protected() error {
-	if !s.environment.Protected {
-		return nil
-	}
-	return s.confirmed(fmt.Sprintf("environment %s is protected", s.Environment))
 }
 
 func (s *session) locked(format string, args ...any) error {

@@ -24,7 +24,8 @@ type root struct {
 	key   string // of its state
 	dir   string // in the work folder
 	tool  tofu.Runner
-	row   *Layer // of the result
+	row   *Layer      // of the result
+	stamp state.Stamp // of the state, when init looked at it
 
 	// What tofu said that may hold values. It is shown when the redactor knows
 	// all of them, and only of a command that failed.
@@ -59,6 +60,7 @@ func (s *session) roots() ([]*root, error) {
 	if names := s.unused(); len(names) > 0 {
 		s.say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
 	}
+	s.tools = digestTools()
 	var roots []*root
 	for _, layer := range s.environment.Layers {
 		name := s.environment.LayerName(layer)
@@ -89,16 +91,18 @@ func (r *root) planFile() string { return r.path("plans", r.fileName()) }
 
 // init connects the root to its state.
 func (r *root) init(ctx context.Context) error {
-	if err := r.checkState(ctx); err != nil {
+	// The state must be whole, and sealed, before tofu looks at it.
+	var err error
+	if r.stamp, err = r.stampOf(ctx, r.key); err != nil {
 		return err
 	}
 	config := tofu.Init{}
 	if r.store != nil {
 		config.Backend = r.bucket().Backend(r.key)
 	} else {
-		config.Backend = state.HTTPBackend(r.environment.State.HTTP.Address, r.key)
+		config.Backend = r.server().Backend(r.key)
 	}
-	_, err := os.Stat(filepath.Join(r.dir, ".terraform.lock.hcl"))
+	_, err = os.Stat(r.lockFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -113,12 +117,19 @@ func (r *root) init(ctx context.Context) error {
 	})
 }
 
-// checkState looks at the state before tofu does: it must be whole, and sealed.
-func (r *root) checkState(ctx context.Context) error {
-	if r.store == nil {
-		return nil
+func (r *root) lockFile() string { return filepath.Join(r.dir, ".terraform.lock.hcl") }
+
+// stampOf reads that of a state; it is zero if there is none.
+func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) {
+	read := s.server().Stamp
+	if s.store != nil {
+		read = s.store.Stamp
 	}
-	return r.store.CheckState(ctx, r.key)
+	stamp, err := read(ctx, key)
+	if errors.Is(err, state.ErrNone) {
+		err = nil
+	}
+	return stamp, err
 }
 
 // failed makes the error of a tofu command that did not end well, and shows why.

@@ -31,6 +31,15 @@ type Options struct {
 	LockID      string // of the lock that unlock takes away though nobody is known to be dead
 	From        string // folder of an earlier run's /out, for recover
 
+	Commit       string        // plan: the commit of the files, for the manifest
+	Base         string        // plan: the commit that they are to be merged into
+	Keep         bool          // plan: keep the sealed plan in the state's bucket
+	PlanLifetime time.Duration // plan: after which it can no longer be applied
+	Pins         string        // file that names the images of this container; it need not be there
+	Plan         string        // apply: folder of an earlier plan's /out
+	Reviewed     bool          // apply: the plan that is kept in the state's bucket for these files
+	AllowDestroy string        // apply, destroy: the addresses that a protected environment may lose
+
 	Secrets SecretsOptions // of the secrets stages
 
 	Repository string // the repository; it is only read
@@ -148,6 +157,8 @@ type session struct {
 	recipients  []string // who can read the environment's credentials
 	credentials map[string]string
 	store       *state.Store // nil: the state is behind HTTP
+	inputs      string       // digest of all that tofu can read
+	tools       func() (map[string]string, error)
 
 	redactor *redact.Set
 	known    []string // what the redactor knows

@@ -1,7 +1,5 @@
 package state
 
-import "strings"
-
 // Backend is what `tofu init -backend-config` takes for the state at key. It
 // holds no secret; Environment has those.
 func (c S3) Backend(key string) map[string]string {
@@ -31,9 +29,3 @@ func (c S3) Environment() []string {
 	}
 }
 
-// HTTPBackend is what `tofu init -backend-config` takes for the state at key
-// below a server's address. The same URL takes LOCK and UNLOCK.
-func HTTPBackend(address, key string) map[string]string {
-	url := strings.TrimRight(address, "/") + "/" + key
-	return map[string]string{"address": url, "lock_address": url, "unlock_address": url}
-}

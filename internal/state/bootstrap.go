@@ -82,13 +82,13 @@ func (s *Store) probeOnce(ctx context.Context, key string) error {
 	for writer := range probeWriters {
 		group.Go(func() {
 			name := fmt.Sprint("writer ", writer)
-			err := s.create(ctx, key, []byte(name))
+			err := s.Create(ctx, key, []byte(name))
 			lock.Lock()
 			defer lock.Unlock()
 			switch {
 			case err == nil:
 				won, winner = won+1, name
-			case !errors.Is(err, errExists):
+			case !errors.Is(err, ErrExists):
 				failed, failure = failed+1, err
 			}
 		})
@@ -100,7 +100,7 @@ func (s *Store) probeOnce(ctx context.Context, key string) error {
 	if won != 1 {
 		return s.unsafe("let %d of %d writers create the same object at once", won, probeWriters)
 	}
-	if err := s.create(ctx, key, nil); !errors.Is(err, errExists) {
+	if err := s.Create(ctx, key, nil); !errors.Is(err, ErrExists) {
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"slipway/internal/refusal"
 )
@@ -31,16 +30,8 @@ func ReadStamp(name string, data []byte) (Stamp, error) {
 	return sealed.Stamp, nil
 }
 
-// CheckState looks whether the state at key, if there is one, is whole and sealed.
-func (s *Store) CheckState(ctx context.Context, key string) error {
-	_, err := s.Stamp(ctx, key)
-	if errors.Is(err, ErrNone) {
-		return nil
-	}
-	return err
-}
-
-// Stamp reads that of the state at key, or returns ErrNone.
+// Stamp reads that of the state at key, which must be whole and sealed. It returns
+// ErrNone if there is none.
 func (s *Store) Stamp(ctx context.Context, key string) (Stamp, error) {
 	data, err := s.Read(ctx, key)
 	if err != nil {

@@ -56,8 +56,8 @@ func (s *Store) Lock(ctx context.Context, key string, lock Lock) (*Lock, error) 
 	if err != nil {
 		return nil, err
 	}
-	err = s.create(ctx, key+".tflock", data)
-	if !errors.Is(err, errExists) {
+	err = s.Create(ctx, key+".tflock", data)
+	if !errors.Is(err, ErrExists) {
 		return nil, err
 	}
 	return s.ReadLock(ctx, key)

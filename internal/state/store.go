@@ -58,8 +58,8 @@ func Open(c S3) *Store {
 	return &Store{bucket: c.Bucket, endpoint: host, client: client(3), once: client(1)}
 }
 
-// errExists is the answer to a write of an object that must be new and is not.
-var errExists = errors.New("the object is there already")
+// ErrExists is the answer to a write of an object that must be new and is not.
+var ErrExists = errors.New("the object is there already")
 
 // Name says which store it is, for messages.
 func (s *Store) Name() string { return fmt.Sprintf("bucket %s at %s", s.bucket, s.endpoint) }
@@ -114,14 +114,15 @@ func (s *Store) List(ctx context.Context, prefix string) ([]Object, error) {
 	return objects, nil
 }
 
-// create writes an object that must not be there yet, by one request.
-func (s *Store) create(ctx context.Context, key string, data []byte) error {
+// Create writes an object that must not be there yet, by one request. It returns
+// ErrExists if it is.
+func (s *Store) Create(ctx context.Context, key string, data []byte) error {
 	_, err := s.once.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), IfNoneMatch: aws.String("*"),
 	})
 	// 409: another conditional write of the same object is under way, and wins.
 	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusConflict {
-		return errExists
+		return ErrExists
 	}
 	return s.wrap("write "+key, err)
 }

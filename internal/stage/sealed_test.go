@@ -1,0 +1,320 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/manifest"
+)
+
+// A protected environment takes a plan that was sealed before, once, and no
+// other.
+func TestBlackBoxProtected(t *testing.T) {
+	p := newProject(t, one)
+	p.protected()
+	p.run("bootstrap").must(t, Done)
+	p.run("apply").must(t, BadInput).says(t, "there is no plan of test in bucket slipway-test", "hint: dagger call plan --env=test --keep")
+	p.run("apply", confirm).must(t, BadInput)
+	p.run("plan").must(t, Changes)
+	p.run("apply").must(t, BadInput).says(t, "there is no plan of test") // it was not kept
+	p.run("state-list").says(t, "nothing")
+
+	p.run("plan", keep).must(t, Changes).says(t, "the plan is kept until it is applied")
+	p.run("apply").must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done")
+	p.run("state-list").says(t, "terraform_data.one")
+	p.run("apply").must(t, BadInput).says(t, `was applied already, or begun, by run "run08"`)
+
+	// Without changes there is nothing to apply, and that was reviewed, too.
+	p.run("plan", keep).must(t, Done).says(t, "No changes")
+	p.run("apply").must(t, Done).says(t, "No changes")
+	p.run("apply").must(t, Done).says(t, "No changes")
+}
+
+// What a protected environment loses is named one by one.
+func TestBlackBoxGuard(t *testing.T) {
+	p := newProject(t, `
+resource "terraform_data" "kept" {}
+resource "terraform_data" "host" {
+  for_each         = toset(["a", "b,c"])
+  triggers_replace = 1
+}`)
+	p.protected()
+	p.run("bootstrap").must(t, Done)
+	p.run("plan", keep).must(t, Changes)
+	p.run("apply", allow("terraform_data.kept")).must(t, BadInput).says(t, "the plan deletes, replaces and forgets nothing, and --allow-destroy names terraform_data.kept")
+	p.run("apply").must(t, Done)
+
+	p.write("environments/test/main.tf", `terraform {
+  backend "s3" {}
+}
+resource "terraform_data" "host" {
+  for_each         = toset(["a", "b,c"])
+  triggers_replace = each.key == "a" ? 1 : 2
+}
+removed {
+  from = terraform_data.kept
+  lifecycle { destroy = false }
+}`)
+	p.run("plan", keep).must(t, Changes)
+	const replaced = `terraform_data.host["b,c"]`
+	all := `terraform_data.kept,` + replaced
+	p.run("apply").must(t, BadInput).says(t, "environment test is protected, the plan deletes, replaces or forgets 2",
+		`hint: dagger call apply --env=test --allow-destroy='terraform_data.host["b,c"],terraform_data.kept'`)
+	p.run("apply", allow(replaced)).must(t, BadInput).says(t, "--allow-destroy does not name terraform_data.kept")
+	p.run("apply", allow(all+`,terraform_data.host["a"]`)).must(t, BadInput).says(t, `--allow-destroy names terraform_data.host["a"], which the plan does not delete`)
+	p.run("apply", allow(`terraform_data.host["b`)).must(t, BadInput).says(t, "a quote that does not end")
+	p.run("apply", allow(all)).must(t, Done).says(t, "1 to replace, 1 to forget")
+
+	const rest = `terraform_data.host["a"],terraform_data.host["b,c"]`
+	p.run("destroy", allow(rest)).must(t, BadInput).says(t, "destroy takes away all of environment test")
+	p.run("destroy", confirm).must(t, BadInput).says(t, "hint: dagger call destroy --env=test --confirm=test --allow-destroy='"+rest+"'")
+	p.run("destroy", confirm, allow(rest)).must(t, Done).says(t, "2 to delete")
+	p.run("state-list").says(t, "nothing")
+}
+
+// A later layer is planned when the earlier ones have been applied, never on
+// outputs that are not there yet.
+func TestBlackBoxSealedLayers(t *testing.T) {
+	p := newProject(t, "")
+	root := "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" { input = 1 }\n"
+	p.write("environments/test/environment.yaml", "protected: true\ncredentials: [test]\nlayers: [{path: base}, {path: apps/web}]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: \""+p.store.URL+"\"}\n")
+	p.write("environments/test/base/main.tf", root)
+	p.write("environments/test/apps/web/main.tf", root)
+	p.run("bootstrap").must(t, Done)
+
+	p.run("plan", keep).must(t, Changes).says(t, "apps/web: will be planned once more when base has been applied")
+	p.run("apply").must(t, Changes).says(t, "apps/web: not applied, because it could not be planned before base was applied; next: dagger call plan --env=test --keep")
+	p.run("plan", keep).must(t, Changes)
+	p.run("apply").must(t, Done)
+	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
+
+	// A plan of the second layer alone holds only while the first stays as it is.
+	p.write("environments/test/apps/web/main.tf", strings.Replace(root, "input = 1", "input = 2", 1))
+	second := p.run("plan", func(o *Options) { o.Layer = "apps/web" }).must(t, Changes)
+	p.put("test/base.tfstate", func(old []byte) []byte { return bytes.Replace(old, []byte(`"serial":1`), []byte(`"serial":2`), 1) })
+	p.run("apply", planOf(second), func(o *Options) { o.Layer = "apps/web" }).must(t, BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
+	// The plan of one layer is none of another.
+	web, base := filepath.Join(second.out, "plan/apps--web"), filepath.Join(second.out, "plan/base")
+	if err := os.Rename(web, base); err != nil {
+		t.Fatal(err)
+	}
+	p.run("apply", planOf(second), func(o *Options) { o.Layer = "base" }).must(t, BadInput).says(t, "the plan is one of layer apps/web and not of base")
+}
+
+// Everything that a plan depends on is bound to it: what differs is named, and no
+// tool starts.
+func TestBlackBoxBindings(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *project, planned ended)
+		option func(*Options)
+		says   string
+	}{
+		"a file":   {change: func(p *project, _ ended) { p.write("modules/x/main.tf", "# new") }, says: "the files of the repository has changed"},
+		"the code": {change: func(p *project, _ ended) { p.write("environments/test/more.tf", "") }, says: "the files of the repository"},
+		"the right to run it": {change: func(p *project, _ ended) {
+			if err := os.Chmod(filepath.Join(p.dir, "environments/test/main.tf"), 0o755); err != nil {
+				p.t.Fatal(err)
+			}
+		}, says: "the files of the repository"},
+		"a secret":                    {change: func(p *project, _ ended) { p.secret["TF_VAR_x"] = "y"; p.seal() }, says: "the files of the repository"},
+		"the state, by another apply": {change: func(p *project, _ ended) { p.run("apply").must(p.t, Done) }, says: "the state has changed"},
+		"the state, gone": {change: func(p *project, _ ended) {
+			if err := p.bucket().Remove(p.t.Context(), "test/test.tfstate"); err != nil {
+				p.t.Fatal(err)
+			}
+		}, says: "the state has changed"},
+		"an image": {option: func(o *Options) {
+			o.Pins = filepath.Join(o.Work, "pins.env")
+			if err := os.WriteFile(o.Pins, []byte("DEBIAN=docker.io/library/debian:trixie@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
+				panic(err)
+			}
+		}, says: "the image DEBIAN has changed"},
+		"its age": {change: func(p *project, planned ended) {
+			p.resign(planned, func(m *manifest.Manifest) { m.Expires = time.Now().Add(-time.Second) })
+		}, says: "the plan of test has expired"},
+		"another environment": {change: func(p *project, planned ended) {
+			p.resign(planned, func(m *manifest.Manifest) { m.Environment = "prod" })
+		}, says: "the plan is one of environment prod"},
+		"a program": {change: func(p *project, planned ended) {
+			p.resign(planned, func(m *manifest.Manifest) { m.Bindings.Tools["tofu"] = manifest.Digest([]byte("another")) })
+		}, says: "the program tofu has changed"},
+		"the plan of another run": {change: func(p *project, planned ended) {
+			other := p.run("plan").must(p.t, Changes)
+			data, err := os.ReadFile(filepath.Join(other.out, "plan/test/plan.age"))
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			p.file(filepath.Join(planned.out, "plan/test/plan.age"), string(data))
+		}, says: "is not the one that its manifest was made for"},
+		"a newer plan that was kept": {change: func(p *project, planned ended) {
+			p.resign(planned, func(m *manifest.Manifest) { m.Created = m.Created.Add(-time.Minute) })
+			p.run("plan", keep).must(p.t, Changes)
+		}, says: "was replaced by that of run"},
+		"no plan at all": {change: func(p *project, planned ended) {
+			if err := os.RemoveAll(filepath.Join(planned.out, "plan")); err != nil {
+				p.t.Fatal(err)
+			}
+		}, says: "there is no plan of test in the folder that --plan names"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, `resource "terraform_data" "one" { input = 1 }`)
+			p.run("bootstrap").must(t, Done)
+			p.run("apply").must(t, Done)
+			p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" { input = 2 }\n")
+			planned := p.run("plan").must(t, Changes)
+			if c.change != nil {
+				c.change(p, planned)
+			}
+			if c.option == nil {
+				c.option = func(*Options) {}
+			}
+			refused := p.run("apply", planOf(planned), c.option).must(t, BadInput).says(t, c.says, "hint: dagger call plan-files --env=test export --path=plan")
+			refused.startsNothing(t)
+		})
+	}
+}
+
+// startsNothing fails the test if a tool was started.
+func (e ended) startsNothing(t *testing.T) {
+	t.Helper()
+	for _, timing := range e.result.Timings {
+		if timing.Step != "open" {
+			t.Errorf("it starts a tool: %v", e.result.Timings)
+		}
+	}
+}
+
+// resign changes a manifest as one who knows the passphrase could.
+func (p *project) resign(planned ended, change func(*manifest.Manifest)) {
+	p.t.Helper()
+	path := filepath.Join(planned.out, "plan/test/manifest.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m, err := manifest.Open(data, passphrase)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	change(&m)
+	if data, err = manifest.Seal(m, passphrase); err != nil {
+		p.t.Fatal(err)
+	}
+	p.file(path, string(data))
+}
+
+// A plan that was made from an empty state is not applied on top of another
+// state, and no plan twice, also where the bucket has forgotten that it was.
+func TestBlackBoxReplay(t *testing.T) {
+	p := newProject(t, one)
+	p.run("bootstrap").must(t, Done)
+	first := p.run("plan").must(t, Changes)
+	p.run("apply", planOf(first)).must(t, Done)
+	p.run("apply", planOf(first)).must(t, BadInput).says(t, "was applied already")
+	objects, err := p.bucket().List(t.Context(), "plans/")
+	if err != nil || len(objects) != 1 {
+		t.Fatal(objects, err)
+	}
+	if err := p.bucket().Remove(t.Context(), objects[0].Key); err != nil {
+		t.Fatal(err)
+	}
+	p.run("apply", planOf(first)).must(t, BadInput).says(t, "the state has changed").startsNothing(t)
+	p.run("destroy", confirm).must(t, Done)
+	p.run("apply", planOf(first)).must(t, BadInput).says(t, "the state has changed")
+	p.run("state-list").says(t, "nothing")
+}
+
+// No field of a manifest and no byte of a plan can be another one.
+func TestBlackBoxTampered(t *testing.T) {
+	p := newProject(t, one)
+	p.run("bootstrap").must(t, Done)
+	planned := p.run("plan", func(o *Options) { o.Commit, o.Base = "1234567", "7654321" }).must(t, Changes)
+	folder := filepath.Join(planned.out, "plan/test")
+	refused := func(what string) {
+		t.Helper()
+		e := p.run("apply", planOf(planned))
+		if e.code != BadInput {
+			t.Fatalf("%s: exit code %d\n%s%s", what, e.code, e.stdout, e.stderr)
+		}
+		e.startsNothing(t)
+	}
+
+	path := filepath.Join(folder, "manifest.json")
+	original, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(original, &fields); err != nil {
+		t.Fatal(err)
+	}
+	flips := 0
+	var flip func(name string, at map[string]any)
+	flip = func(name string, at map[string]any) {
+		for key, value := range at {
+			where := name + "." + key
+			switch value := value.(type) {
+			case map[string]any:
+				flip(where, value)
+				continue
+			case string:
+				at[key] = value + "x"
+			case bool:
+				at[key] = !value
+			case float64:
+				at[key] = value + 1
+			case []any:
+				at[key] = append(value, "x")
+			default:
+				t.Fatalf("%s is a %T", where, value)
+			}
+			data, err := json.MarshalIndent(fields, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.file(path, string(data))
+			refused(where)
+			at[key] = value
+			flips++
+		}
+	}
+	flip("manifest", fields)
+	if flips < 14 {
+		t.Errorf("only %d fields were tried", flips)
+	}
+	p.file(path, string(original))
+
+	path = filepath.Join(folder, "plan.age")
+	sealed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := make([]byte, 3*16)
+	if _, err := rand.Read(random); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 16 {
+		at := (int(random[3*i])<<8 | int(random[3*i+1])) % len(sealed)
+		changed := bytes.Clone(sealed)
+		changed[at] ^= random[3*i+2] | 1
+		p.file(path, string(changed))
+		refused(fmt.Sprintf("byte %d of the plan", at))
+	}
+	for name, changed := range map[string][]byte{"empty": nil, "cut": sealed[:len(sealed)-1], "longer": append(bytes.Clone(sealed), 0)} {
+		p.file(path, string(changed))
+		refused("a plan that is " + name)
+	}
+	p.file(path, string(sealed))
+
+	// As it was made, it is taken.
+	p.run("apply", planOf(planned)).must(t, Done)
+}
