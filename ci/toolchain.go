@@ -32,15 +32,22 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
+	providers, err := m.pinned(ctx, "PROVIDERS")
+	if err != nil {
+		return nil, err
+	}
 	const certificates = "/etc/ssl/certs/ca-certificates.crt"
-	return &Toolchain{
-		Pins: m.PinsFile,
-		Container: debian.
-			// Debian's slim image has none, and installing them would not be reproducible.
-			WithFile(certificates, golang.File(certificates)).
-			WithFile("/usr/local/bin/tofu", opentofu.File("/usr/local/bin/tofu")).
-			WithFile("/usr/local/bin/slipway", runner),
-	}, nil
+	container := debian.
+		// Debian's slim image has none, and installing them would not be reproducible.
+		WithFile(certificates, golang.File(certificates)).
+		WithFile("/usr/local/bin/tofu", opentofu.File("/usr/local/bin/tofu")).
+		WithFile("/usr/local/bin/slipway", runner)
+	if providers != "" {
+		// Of a machine that reaches no registry. OpenTofu looks here by itself, under the
+		// name of its ancestor.
+		container = container.WithMountedDirectory("/usr/local/share/terraform/plugins", dag.Container().From(providers).Rootfs())
+	}
+	return &Toolchain{Pins: m.PinsFile, Container: container}, nil
 }
 
 // Versions runs every tool and prints its version beside its pin. It fails if

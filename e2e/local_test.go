@@ -66,7 +66,8 @@ func (c *checkout) file(t *testing.T, path, text string) {
 // seal writes the credentials: more, and what every stage needs.
 func (c *checkout) seal(t *testing.T, more map[string]string) {
 	t.Helper()
-	values := map[string]string{"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234"}
+	values := map[string]string{"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234",
+		"OS_USERNAME": "cloud-user", "OS_PASSWORD": "openstack-password-of-the-tests"}
 	for name, value := range more {
 		values[name] = value
 	}
@@ -204,8 +205,8 @@ func TestLocal(t *testing.T) {
 	}
 	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
 	twice([2]string{"made bucket", "was there"}, "bootstrap")
-	twice([2]string{"4 to create", "4 to create"}, "plan")
-	twice([2]string{"4 to create", "No changes"}, "apply")
+	twice([2]string{"5 to create", "5 to create"}, "plan")
+	twice([2]string{"5 to create", "No changes"}, "apply")
 	twice([2]string{"admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`}, "output")
 	twice([2]string{`module.host["web"].terraform_data.host`, "administrator"}, "state-list")
 	twice([2]string{"No changes", "No changes"}, "up")
@@ -225,7 +226,7 @@ func TestLocal(t *testing.T) {
 	}
 
 	c.call(t, "destroy", "--env=local").refuses(t, "destroy takes away all of environment local", "hint: dagger call destroy --env=local --confirm=local")
-	twice([2]string{"4 to delete", "No changes"}, "destroy", "--confirm=local")
+	twice([2]string{"5 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
 
 	lines := c.requests(t)
@@ -252,7 +253,7 @@ func TestMakeUp(t *testing.T) {
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
 	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 4 to create.", "admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`)
+	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 5 to create.", "admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`)
 	info, err := os.Stat(identity)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the age identity: %v, %v", info, err)
@@ -272,7 +273,7 @@ func TestMakeUp(t *testing.T) {
 	}
 	call("plan", "--env=local").says(t, "1 to update", `module.host["web"].terraform_data.host (input, output)`)
 	call("apply", "--env=local")
-	call("destroy", "--env=local", "--confirm=local").says(t, "4 to delete")
+	call("destroy", "--env=local", "--confirm=local").says(t, "5 to delete")
 }
 
 // Without the run's own name, the engine would take the second call for the
@@ -319,7 +320,7 @@ func TestLocalTwoAtOnce(t *testing.T) {
 	created := 0
 	for _, r := range results {
 		r.must(t)
-		if strings.Contains(r.stdout, "4 to create") {
+		if strings.Contains(r.stdout, "5 to create") {
 			created++
 		}
 	}

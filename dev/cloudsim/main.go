@@ -1,5 +1,7 @@
-// Command cloudsim is the simulated cloud that environment `local` runs on. So
-// far it is an S3 store, in which OpenTofu keeps its state and its lock.
+// Command cloudsim is the simulated cloud that environment `local` runs on: an S3
+// store, in which OpenTofu keeps its state and its lock; below /-/openstack/ a part
+// of OpenStack; below /-/github/ a part of GitHub, which shows at that address what
+// was written there.
 //
 // Everything lies in one data folder and outlives the process, also when it is
 // killed: the store is a bolt database, which checks a conditional write inside
@@ -17,13 +19,18 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
 	bolt "go.etcd.io/bbolt"
+
+	"slipway/dev/cloudsim/openstack"
 )
+
+const openstackPrefix = "/-/openstack"
 
 func main() {
 	log.SetFlags(0)
@@ -52,14 +59,29 @@ func serve(ctx context.Context, data, listen string) error {
 		return fmt.Errorf("open the store: %w", err)
 	}
 	defer store.Close()
+	cloud, err := openstack.Open(filepath.Join(data, "openstack.bolt"), openstackPrefix)
+	if err != nil {
+		return err
+	}
+	defer cloud.Close()
 	requests, err := os.OpenFile(filepath.Join(data, "requests.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer requests.Close()
+	buckets := gofakes3.New(s3bolt.New(store)).Server()
+	// No bucket's name begins with a dash. A ServeMux would clean the keys' paths.
+	services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, openstackPrefix+"/"):
+			cloud.ServeHTTP(w, r)
+		default:
+			buckets.ServeHTTP(w, r)
+		}
+	})
 	server := &http.Server{
 		Addr:              listen,
-		Handler:           logged(requests, gofakes3.New(s3bolt.New(store)).Server()),
+		Handler:           logged(requests, services),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -55,6 +56,17 @@ func (g goProgram) inputs() []string {
 	}
 	return in
 }
+
+// name is that of the first package's file, as go build makes it.
+func (g goProgram) name() string {
+	if g.packages[0] != "." {
+		return filepath.Base(g.packages[0])
+	}
+	return filepath.Base(majorVersion.ReplaceAllString(g.module.path, ""))
+}
+
+// majorVersion ends a module's path and is no part of its program's name.
+var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
 // build compiles the program's packages into dir.
 func (g goProgram) build(ctx context.Context, s settings, dir string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,13 +19,19 @@ import (
 // An image is built here for a machine that reaches no registry. To add one,
 // add its entry to images and its line to ci/pins.env.
 type image struct {
-	pin      string    // its name in ci/pins.env, which also says its reference
-	debian   bool      // on a minimal Debian …
-	packages []string  // … with these packages
-	goRoot   bool      // with the Go toolchain at /usr/local/go
-	program  goProgram // compiled and put …
-	at       string    // … at this path; empty: no program
-	env      []string
+	pin       string   // its name in ci/pins.env, which also says its reference
+	reference string   // of an image that only such a machine needs, and that ci/pins.env lacks
+	debian    bool     // on a minimal Debian …
+	packages  []string // … with these packages
+	goRoot    bool     // with the Go toolchain at /usr/local/go
+	programs  []placedProgram
+	env       []string
+}
+
+// A placedProgram is compiled and put at a path.
+type placedProgram struct {
+	goProgram
+	at string
 }
 
 // images hold what our functions use of the upstream images of the same name,
@@ -34,17 +41,41 @@ var images = []image{
 	golangImage,
 	{
 		pin: "OPENTOFU",
-		program: goProgram{
-			module: goModule{
-				path:    "github.com/opentofu/opentofu",
-				version: "v1.12.6",
-				sum:     "h1:0VT4P8pMmGcCUnQ9JDrJ+Qg2d35Vzm4FFd/9+H7oF98=",
+		programs: []placedProgram{{
+			goProgram: goProgram{
+				module: goModule{
+					path:    "github.com/opentofu/opentofu",
+					version: "v1.12.6",
+					sum:     "h1:0VT4P8pMmGcCUnQ9JDrJ+Qg2d35Vzm4FFd/9+H7oF98=",
+				},
+				packages: []string{"./cmd/tofu"},
+				ldflags:  "-X github.com/opentofu/opentofu/version.dev=no",
 			},
-			packages: []string{"./cmd/tofu"},
-			ldflags:  "-X github.com/opentofu/opentofu/version.dev=no",
-		},
-		at: "/usr/local/bin/tofu",
+			at: "/usr/local/bin/tofu",
+		}},
 	},
+	{
+		// With a registry, providers come from it by their lock file.
+		pin:       "PROVIDERS",
+		reference: "docker.io/slipway/providers:1",
+		programs: []placedProgram{
+			provider("terraform-provider-openstack/openstack", goModule{
+				path:    "github.com/terraform-provider-openstack/terraform-provider-openstack/v3",
+				version: "v3.4.0",
+				sum:     "h1:Ap8gvameIY5ZM7CMh7fngP/VoIyeupzKX3izoyfp9yg=",
+			}),
+		},
+	},
+}
+
+// provider is an OpenTofu provider in a mirror, laid out as
+// https://opentofu.org/docs/cli/config/config-file/#implied-local-mirror-directories asks for.
+func provider(address string, module goModule) placedProgram {
+	version := strings.TrimPrefix(module.version, "v")
+	return placedProgram{
+		goProgram: goProgram{module: module, packages: []string{"."}},
+		at:        "/registry.opentofu.org/" + address + "/" + version + "/linux_amd64/terraform-provider-" + path.Base(address) + "_v" + version,
+	}
 }
 
 var golangImage = image{
@@ -60,15 +91,15 @@ var golangImage = image{
 
 // product is the image as an OCI layout.
 func (i image) product(s settings) product {
-	inputs := slices.Concat([]string{"image 1", i.at}, i.env)
+	inputs := slices.Concat([]string{"image 2"}, i.env)
 	if i.debian {
 		inputs = append(inputs, debianInputs(i.packages, debianImageOptions...)...)
 	}
 	if i.goRoot {
 		inputs = append(inputs, goToolchain.String(), goToolchain.sum)
 	}
-	if i.at != "" {
-		inputs = append(inputs, i.program.inputs()...)
+	for _, p := range i.programs {
+		inputs = append(append(inputs, p.at), p.inputs()...)
 	}
 	return product{
 		name:   "image-" + strings.ToLower(i.pin),
@@ -101,12 +132,12 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 			return nil, err
 		}
 	}
-	if i.at != "" {
-		if err := i.program.build(ctx, s, scratch); err != nil {
+	for _, p := range i.programs {
+		if err := p.build(ctx, s, scratch); err != nil {
 			return nil, err
 		}
-		built := filepath.Join(scratch, filepath.Base(i.program.packages[0]))
-		if err := writeLayer(next("program"), placement{built, i.at, always}); err != nil {
+		built := filepath.Join(scratch, p.name())
+		if err := writeLayer(next(p.name()+"-layer"), placement{built, p.at, always}); err != nil {
 			return nil, err
 		}
 	}

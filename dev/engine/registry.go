@@ -104,6 +104,11 @@ func (s settings) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, i := range images {
+		if i.reference != "" {
+			pins = append(pins, pin{name: i.pin, reference: i.reference})
+		}
+	}
 	var text strings.Builder
 	text.WriteString(s.pinsHeader())
 	for _, p := range pins {

@@ -137,11 +137,11 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 	r.learn(context.WithoutCancel(ctx))
 	for _, d := range r.diagnostics {
 		if d.Severity == "error" {
-			r.say("%s", explain(d))
+			r.reportf("%s", explain(d))
 		}
 	}
 	if r.noise.Len() > 0 {
-		r.say("%s", strings.TrimSpace(plain(r.noise.String())))
+		r.reportf("%s", strings.TrimSpace(r.noise.String()))
 	}
 	r.noise.Reset()
 	if ctx.Err() != nil {
