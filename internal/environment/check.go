@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 var (
@@ -22,7 +23,7 @@ var (
 
 // check holds what was decoded against the rules and against the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}
@@ -186,6 +187,40 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 	}
 	if !there || !mode.IsRegular() {
 		return s.refuse("deploy.playbook", "$EDITOR "+folder+playbook, "there is no file %s", folder+playbook)
+	}
+	return nil
+}
+
+func (s *source) checkDrift(_ fs.FS, e *Environment) error {
+	if e.Drift == nil {
+		return nil
+	}
+	const after = "drift.after"
+	if s.lines[after] != 0 && e.Drift.After < 1 {
+		return s.refuse(after, edit("write 1, or more"), "drift.after is %d", e.Drift.After)
+	}
+	if e.Drift.After > 1 && e.State.S3 == nil {
+		return s.refuse(after, edit("delete the line, or keep the state in a bucket"), "drift.after is counted in the state's bucket, and state.s3 is not there")
+	}
+	seen := map[string]bool{}
+	for i, ignore := range e.Drift.Ignore {
+		at := fmt.Sprintf("drift.ignore[%d]", i)
+		switch {
+		case ignore.Address == "":
+			return s.refuse(at, edit("write address: and that of a resource, as a plan shows it"), "%s has no address", at)
+		case ignore.Until == "":
+			return s.refuse(at, edit("write until: and a day, such as 2026-12-31"), "%s has no end", at)
+		case ignore.Reason == "":
+			return s.refuse(at, edit("write reason: and why it is expected"), "%s has no reason", at)
+		}
+		if _, err := time.Parse(time.DateOnly, ignore.Until); err != nil {
+			return s.refuse(at+".until", edit("write a day, such as 2026-12-31"), "%s.until is %q, which is no day", at, ignore.Until)
+		}
+		key := ignore.Address + " " + strings.Join(ignore.Attributes, " ")
+		if seen[key] {
+			return s.refuse(at, edit("keep one of them"), "%q is ignored twice", ignore.Address)
+		}
+		seen[key] = true
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -95,8 +96,15 @@ func (s *source) value(node *yaml.Node, line int, at string, into reflect.Value)
 			return s.refuseType(node, line, at, "true or false", "write true or false")
 		}
 		into.SetBool(text == "true")
+	case reflect.Int:
+		n, err := strconv.Atoi(node.Value)
+		if node.ShortTag() != "!!int" || err != nil {
+			return s.refuseType(node, line, at, "a whole number", "write a number, such as 2")
+		}
+		into.SetInt(int64(n))
 	case reflect.String:
-		if node.ShortTag() != "!!str" || node.Kind != yaml.ScalarNode {
+		// A date without quotes is text to us, though not to YAML 1.1.
+		if tag := node.ShortTag(); tag != "!!str" && tag != "!!timestamp" || node.Kind != yaml.ScalarNode {
 			return s.refuseType(node, line, at, "text", "write text, in quotes where it looks like something else")
 		}
 		into.SetString(node.Value)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An Environment is one folder below environments/.
@@ -22,6 +23,7 @@ type Environment struct {
 	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
+	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
 
 	// CredentialFiles are the files that Credentials name, from the repository's root.
 	CredentialFiles []string `yaml:"-" json:"-"`
@@ -56,6 +58,23 @@ type HTTP struct {
 type Deploy struct {
 	Playbook string `yaml:"playbook" json:"playbook" jsonschema:"description=File below ansible/playbooks"`
 }
+
+// Drift says which changes behind OpenTofu's back are expected, for a while.
+type Drift struct {
+	After  int      `yaml:"after" json:"after,omitempty" jsonschema:"minimum=1,description=An issue opens when so many checks in a row have found the same. Default 1"`
+	Ignore []Ignore `yaml:"ignore" json:"ignore,omitempty" jsonschema:"minItems=1,description=Changes that are expected; each for a while"`
+}
+
+// An Ignore is one change that is expected.
+type Ignore struct {
+	Address    string   `yaml:"address" json:"address" jsonschema:"description=Address of the resource"`
+	Attributes []string `yaml:"attributes" json:"attributes,omitempty" jsonschema:"minItems=1,description=Only these attributes. Default: the whole resource"`
+	Until      string   `yaml:"until" json:"until" jsonschema:"format=date,description=Last day on which it is expected (UTC). Example: 2026-12-31"`
+	Reason     string   `yaml:"reason" json:"reason" jsonschema:"description=Why; for the next reader"`
+}
+
+// Expired says whether the day is past.
+func (i Ignore) Expired(now time.Time) bool { return now.UTC().Format(time.DateOnly) > i.Until }
 
 // LayerName is that of the layer within its environment.
 func (e *Environment) LayerName(l Layer) string {
