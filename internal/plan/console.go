@@ -7,7 +7,7 @@ import (
 
 // signs are OpenTofu's own.
 var signs = map[Action]string{
-	Delete: "-", Replace: "-/+", Forget: ".", Create: "+", Update: "~", Import: "<", Move: ">",
+	Delete: "-", Replace: "-/+", Forget: ".", Unknown: "?", Create: "+", Update: "~", Import: "<", Move: ">",
 }
 
 // Console writes the summary for a terminal: the totals, then a line for each
@@ -28,8 +28,8 @@ func (s Summary) Console() string {
 	for _, name := range s.Outputs {
 		fmt.Fprintf(&b, "  ~   output %s\n", printable(name))
 	}
-	for _, address := range s.Drift {
-		fmt.Fprintf(&b, "  !   %s was changed outside of OpenTofu\n", printable(address))
+	for _, d := range s.Drift {
+		fmt.Fprintf(&b, "  !   %s was changed outside of OpenTofu\n", printable(d.Address))
 	}
 	return b.String()
 }

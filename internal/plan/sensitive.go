@@ -1,88 +1,122 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// values are those of a whole state, or a part of a plan that looks the same.
-type values struct {
-	Values *tfjson.StateValues `json:"values"`
+// Sensitive returns the values that the output of `tofu show -json` for a state
+// marks as sensitive. Those of a plan come with its summary.
+func Sensitive(state []byte) ([]string, error) {
+	r := reading{stream: newStream(bytes.NewReader(state))}
+	if r.state() != nil || r.end() != nil {
+		return nil, errors.New("it is not the JSON of a state")
+	}
+	return r.found(), nil
 }
 
-// Sensitive returns the values that the output of `tofu show -json`, for a saved
-// plan or for a state, marks as sensitive: what a redactor has to know before the
-// error message of a provider may be shown.
-func Sensitive(data []byte) ([]string, error) {
-	var document struct {
-		values
-		Prior     values `json:"prior_state"`
-		Variables map[string]struct {
-			Value any `json:"value"`
-		} `json:"variables"`
-		Resources []struct {
-			Change tfjson.Change `json:"change"`
-		} `json:"resource_changes"`
-		Outputs       map[string]tfjson.Change `json:"output_changes"`
-		Configuration struct {
-			Root struct {
-				Variables map[string]struct {
-					Sensitive bool `json:"sensitive"`
-				} `json:"variables"`
-			} `json:"root_module"`
-		} `json:"configuration"`
-	}
-	if err := json.Unmarshal(data, &document); err != nil {
-		return nil, errors.New("it is not JSON of a known version")
-	}
-	var found []string
-	for _, tree := range []*tfjson.StateValues{document.Values, document.Prior.Values} {
-		if tree == nil {
-			continue
+// state reads a state, or the part of a plan that is one.
+func (r *reading) state() error {
+	return r.object(func(name string) error {
+		if name != "values" {
+			return r.skip()
 		}
-		for _, output := range tree.Outputs {
-			if output != nil && output.Sensitive {
-				found = append(found, marked(output.Value, true)...)
+		return r.object(func(name string) error {
+			switch name {
+			case "outputs":
+				return r.object(r.stateOutput)
+			case "root_module":
+				return r.module()
+			default:
+				return r.skip()
 			}
-		}
-		found = append(found, inModule(tree.RootModule)...)
-	}
-	for _, r := range document.Resources {
-		found = append(found, marked(r.Change.Before, r.Change.BeforeSensitive)...)
-		found = append(found, marked(r.Change.After, r.Change.AfterSensitive)...)
-	}
-	for _, c := range document.Outputs {
-		found = append(found, marked(c.Before, c.BeforeSensitive)...)
-		found = append(found, marked(c.After, c.AfterSensitive)...)
-	}
-	for name, variable := range document.Variables {
-		found = append(found, marked(variable.Value, document.Configuration.Root.Variables[name].Sensitive)...)
-	}
-	return found, nil
+		})
+	})
 }
 
-func inModule(module *tfjson.StateModule) []string {
-	if module == nil {
-		return nil
+func (r *reading) stateOutput(string) error {
+	var output struct {
+		Sensitive bool `json:"sensitive"`
+		Value     any  `json:"value"`
 	}
-	var found []string
-	for _, r := range module.Resources {
-		var mark any
-		// What cannot be read is taken to be sensitive.
-		if len(r.SensitiveValues) > 0 && json.Unmarshal(r.SensitiveValues, &mark) != nil {
-			mark = true
+	err := r.Decode(&output)
+	r.hide(output.Value, output.Sensitive)
+	return err
+}
+
+func (r *reading) module() error {
+	return r.object(func(name string) error {
+		switch name {
+		case "resources":
+			return r.array(r.stateResource)
+		case "child_modules":
+			return r.array(r.module)
+		default:
+			return r.skip()
 		}
-		for name, value := range r.AttributeValues {
-			found = append(found, marked(value, at(mark, name))...)
+	})
+}
+
+func (r *reading) stateResource() error {
+	var resource tfjson.StateResource
+	if err := r.Decode(&resource); err != nil {
+		return err
+	}
+	var mark any
+	// What cannot be read is taken to be sensitive.
+	if len(resource.SensitiveValues) > 0 && json.Unmarshal(resource.SensitiveValues, &mark) != nil {
+		mark = true
+	}
+	r.hide(resource.AttributeValues, mark)
+	return nil
+}
+
+func (r *reading) variable(name string) error {
+	var variable tfjson.PlanVariable
+	err := r.Decode(&variable)
+	r.variables[name] = variable.Value
+	return err
+}
+
+// configuration reads which variables are sensitive: the plan lists their values
+// without a word on that.
+func (r *reading) configuration() error {
+	return r.object(func(name string) error {
+		if name != "root_module" {
+			return r.skip()
 		}
-	}
-	for _, child := range module.ChildModules {
-		found = append(found, inModule(child)...)
-	}
-	return found
+		return r.object(func(name string) error {
+			if name != "variables" {
+				return r.skip()
+			}
+			return r.object(func(name string) error {
+				var variable tfjson.ConfigVariable
+				err := r.Decode(&variable)
+				if variable.Sensitive {
+					r.secret[name] = true
+				}
+				return err
+			})
+		})
+	})
+}
+
+func (r *reading) hideChange(c *tfjson.Change) {
+	r.hide(c.Before, c.BeforeSensitive)
+	r.hide(c.After, c.AfterSensitive)
+}
+
+func (r *reading) hide(value, mark any) { r.sensitive = append(r.sensitive, marked(value, mark)...) }
+
+// found are the sensitive values, sorted, each once.
+func (r *reading) found() []string {
+	slices.Sort(r.sensitive)
+	return slices.Compact(r.sensitive)
 }
 
 // marked collects the leaves of value at whose place, or above, mark holds true.

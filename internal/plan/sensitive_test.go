@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"testing"
@@ -12,7 +13,7 @@ func TestSensitive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Sensitive(data)
+	_, got, err := Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"regexp"
@@ -20,7 +21,7 @@ func read(t *testing.T, name string) Summary {
 	if name == "changes" && strings.Count(string(data), "canary") < 10 {
 		t.Fatal("the plan holds no values whose absence would prove anything")
 	}
-	s, err := Read(data)
+	s, _, err := Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestErrored(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(`"errored":\s*false`).ReplaceAllString(string(data), `"errored":true`)
-	s, err := Read([]byte(text))
+	s, _, err := Read(strings.NewReader(text))
 	if err != nil || !s.Errored || !strings.HasPrefix(s.Console(), "The plan is not whole") {
 		t.Errorf("got %+v, %v", s, err)
 	}
@@ -77,7 +78,7 @@ func TestReadRefuses(t *testing.T) {
 		"another version": `{"format_version":"99.0","variables":{"x":{"value":"canary"}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Read([]byte(text))
+			_, _, err := Read(strings.NewReader(text))
 			if err == nil || strings.Contains(err.Error(), "canary") {
 				t.Errorf("got %v", err)
 			}

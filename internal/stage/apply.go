@@ -81,7 +81,7 @@ func (s *session) guardDestroy(ctx context.Context, roots []*root) error {
 		if err != nil {
 			return err
 		}
-		lost = append(lost, losses(summary)...)
+		lost = append(lost, summary.Losses()...)
 	}
 	return s.guard(lost)
 }

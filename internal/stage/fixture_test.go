@@ -90,6 +90,8 @@ type project struct {
 	store    *fake
 	secret   map[string]string
 	runs     int
+
+	providers string // mirror for tofu; empty: built-in ones only
 }
 
 const passphrase = "a-passphrase-for-tests-7Hq2v9"
@@ -150,9 +152,16 @@ type ended struct {
 
 func (p *project) options() Options {
 	p.runs++
+	work := p.t.TempDir()
+	if p.providers != "" {
+		// OpenTofu looks for providers below HOME.
+		if err := os.CopyFS(filepath.Join(work, "home/.terraform.d/plugins"), os.DirFS(p.providers)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	return Options{
 		Environment: "test", RunID: fmt.Sprintf("run%02d", p.runs),
-		Repository: p.dir, Work: p.t.TempDir(), Out: p.t.TempDir(), Identity: p.identity,
+		Repository: p.dir, Work: work, Out: p.t.TempDir(), Identity: p.identity,
 		Deadline: 5 * time.Minute, PlanLifetime: time.Hour,
 	}
 }

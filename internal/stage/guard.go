@@ -60,23 +60,12 @@ func (r *root) onlyAllowed(summary plan.Summary) error {
 	if err != nil {
 		return err
 	}
-	for _, address := range losses(summary) {
+	for _, address := range summary.Losses() {
 		if !slices.Contains(allowed, address) {
 			return fmt.Errorf("the plan of %s would now also delete, replace or forget %s, which --allow-destroy does not name", r.name, address)
 		}
 	}
 	return nil
-}
-
-// losses are the addresses that a plan deletes, replaces or forgets.
-func losses(summary plan.Summary) []string {
-	var list []string
-	for _, c := range summary.Changes {
-		if c.Action == plan.Delete || c.Action == plan.Replace || c.Action == plan.Forget {
-			list = append(list, c.Address)
-		}
-	}
-	return sorted(list)
 }
 
 func sorted(list []string) []string {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -58,7 +59,7 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 	var summary plan.Summary
 	each := r.event(func(e tofu.Event) {
 		if e.Type == tofu.ResourceDrift {
-			summary.Drift = append(summary.Drift, e.Change.Resource.Address)
+			summary.Drift = append(summary.Drift, plan.Drift{Address: e.Change.Resource.Address, Deleted: e.Change.Action == "delete"})
 		}
 	})
 	code := 0
@@ -88,14 +89,13 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 		if err != nil || code != tofu.ExitOK {
 			return r.failed(ctx, "show", err)
 		}
-		if summary, err = plan.Read(data); err != nil {
+		var values []string
+		if summary, values, err = plan.Read(bytes.NewReader(data)); err != nil {
 			return err
 		}
-		// For the errors of an apply of this plan.
-		values, err := plan.Sensitive(data)
-		r.hide(values...)
+		r.hide(values...) // for the errors of an apply of this plan
 		r.warn()
-		return err
+		return nil
 	})
 	if err == nil && summary.Errored {
 		err = fmt.Errorf("the plan of %s is not whole and cannot be applied", r.name)

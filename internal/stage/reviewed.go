@@ -199,7 +199,7 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 	}
 	r.show(summary)
 	// What was reviewed and allowed is what the manifest says.
-	if !slices.Equal(losses(summary), p.Losses) {
+	if !slices.Equal(summary.Losses(), p.Losses) {
 		return nil, r.refusePlan("the plan of %s loses other resources than its manifest says", r.name)
 	}
 	if r.store != nil {

@@ -60,7 +60,7 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	m := manifest.Manifest{
 		RunID: r.RunID, Environment: r.Environment, Layer: r.name, Commit: r.Commit, Base: r.Base,
 		Created: now, Expires: now.Add(r.PlanLifetime), After: after, Bindings: bindings,
-		Changes: !summary.Empty(), Losses: losses(summary),
+		Changes: !summary.Empty(), Losses: summary.Losses(),
 	}
 	var sealed []byte
 	if after == "" {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -233,15 +234,23 @@ func TestBlackBoxReplay(t *testing.T) {
 	p.run("state-list").says(t, "nothing")
 }
 
-// No field of a manifest and no byte of a plan can be another one.
+// No field of a manifest and no byte of a plan can be another one: the provider,
+// which notes its starts, is not started.
 func TestBlackBoxTampered(t *testing.T) {
-	p := newProject(t, one)
+	p := newProject(t, "")
+	cloud := p.onCloud()
 	p.run("bootstrap").must(t, Done)
 	planned := p.run("plan", func(o *Options) { o.Commit, o.Base = "1234567", "7654321" }).must(t, Changes)
 	folder := filepath.Join(planned.out, "plan/test")
+	if cloud.started() == 0 {
+		t.Fatal("the provider does not note its starts")
+	}
 	refused := func(what string) {
 		t.Helper()
 		e := p.run("apply", planOf(planned))
+		if n := cloud.started(); n > 0 {
+			t.Errorf("%s: the provider was started", what)
+		}
 		if e.code != BadInput {
 			t.Fatalf("%s: exit code %d\n%s%s", what, e.code, e.stdout, e.stderr)
 		}
@@ -317,4 +326,5 @@ func TestBlackBoxTampered(t *testing.T) {
 
 	// As it was made, it is taken.
 	p.run("apply", planOf(planned)).must(t, Done)
+	cloud.call(http.MethodGet, "/compute/v2.1/os-keypairs/operator", "", http.StatusOK)
 }

@@ -102,6 +102,7 @@ var stages = map[string]func(*session, context.Context) error{
 	"state-list":         (*session).stateList,
 	"unlock":             (*session).unlock,
 	"recover":            (*session).recover,
+	"drift":              (*session).drift,
 	"environments":       (*session).environments,
 	"fmt":                (*session).format,
 	"validate":           (*session).validate,

@@ -28,4 +28,3 @@ func (c S3) Environment() []string {
 		"AWS_RESPONSE_CHECKSUM_VALIDATION=when_required",
 	}
 }
-

@@ -17,6 +17,7 @@ type Event struct {
 	Hook    Hook      `json:"hook"`
 	Change  struct {
 		Resource Resource `json:"resource"`
+		Action   string   `json:"action"`
 	} `json:"change"` // of a planned change, or of one that was made outside
 	Changes    Changes    `json:"changes"`
 	Diagnostic Diagnostic `json:"diagnostic"`

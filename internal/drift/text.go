@@ -1,0 +1,79 @@
+package drift
+
+import (
+	"fmt"
+	"strings"
+
+	"slipway/internal/plan"
+)
+
+// Headline says in a few words what was found. It names nothing.
+func (c Check) Headline() string {
+	if c.Status == Unchecked {
+		return "could not be checked for drift"
+	}
+	var cloud, code int
+	for _, l := range c.Layers {
+		cloud += len(l.Cloud)
+		code += len(l.Unapplied) + len(l.Outputs)
+	}
+	var parts []string
+	if cloud > 0 {
+		parts = append(parts, fmt.Sprintf("%d changed in the cloud", cloud))
+	}
+	if code > 0 {
+		parts = append(parts, fmt.Sprintf("%d not applied yet", code))
+	}
+	if len(parts) == 0 {
+		return "is what its code says"
+	}
+	return "is not what its code says: " + strings.Join(parts, ", ")
+}
+
+// Lines lists what was found, one on each. Names in them come from the plan and
+// may hold anything.
+func (c Check) Lines() []string {
+	var lines []string
+	for _, l := range c.Layers {
+		in := ""
+		if len(c.Layers) > 1 {
+			in = l.Name + ": "
+		}
+		for _, d := range l.Cloud {
+			lines = append(lines, "! "+in+d.Address+" was "+changed(d)+" in the cloud")
+		}
+		for _, u := range l.Unapplied {
+			lines = append(lines, "~ "+in+u.Address+" is not applied yet: "+wanted(u))
+		}
+		for _, name := range l.Outputs {
+			lines = append(lines, "~ "+in+"output "+name+" is not applied yet")
+		}
+		for _, address := range l.Expected {
+			lines = append(lines, "  "+in+address+" has changed, as environment.yaml expects")
+		}
+		for _, d := range l.Noted {
+			lines = append(lines, "  "+in+d.Address+" was "+changed(d)+" in the cloud, which the code does not mind")
+		}
+	}
+	for _, address := range c.Expired {
+		lines = append(lines, "  "+address+" is on the list of what is expected, and its day is past")
+	}
+	return lines
+}
+
+func changed(d plan.Drift) string {
+	switch {
+	case d.Deleted:
+		return "deleted"
+	case len(d.Attributes) > 0:
+		return "changed (" + strings.Join(d.Attributes, ", ") + ")"
+	}
+	return "changed"
+}
+
+func wanted(c plan.Change) string {
+	if len(c.Attributes) > 0 {
+		return string(c.Action) + " (" + strings.Join(c.Attributes, ", ") + ")"
+	}
+	return string(c.Action)
+}

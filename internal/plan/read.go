@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+var errUnknown = errors.New("the plan is not the JSON of a known version")
+
+// A reading is a plan of which a part was read.
+type reading struct {
+	stream
+	version   string
+	summary   Summary
+	variables map[string]any
+	secret    map[string]bool // names of the variables that are sensitive
+	sensitive []string
+}
+
+// Read reduces the output of `tofu show -json` for a saved plan, in one pass. It
+// also returns the values that are marked as sensitive: what a redactor has to
+// know before the error message of a provider may be shown. Its errors hold
+// nothing of the plan.
+func Read(from io.Reader) (Summary, []string, error) {
+	r := reading{stream: newStream(from), variables: map[string]any{}, secret: map[string]bool{}}
+	err := r.object(r.part)
+	if r.version != "" && !known(r.version) {
+		return Summary{}, nil, refuse(r.version)
+	}
+	if err != nil || r.version == "" || r.end() != nil {
+		return Summary{}, nil, errUnknown
+	}
+	for name := range r.secret {
+		r.hide(r.variables[name], true)
+	}
+	r.order()
+	return r.summary, r.found(), nil
+}
+
+// part reads one of the parts of a plan. Most of its bytes say twice what the
+// changes say, and are skipped.
+func (r *reading) part(name string) error {
+	switch name {
+	case "format_version":
+		if err := r.Decode(&r.version); err != nil {
+			return err
+		}
+		if !known(r.version) {
+			return errUnknown
+		}
+		return nil
+	case "errored":
+		return r.Decode(&r.summary.Errored)
+	case "complete": // only Terraform writes it
+		complete := true
+		err := r.Decode(&complete)
+		r.summary.Partial = !complete
+		return err
+	case "resource_changes":
+		return r.array(r.resource)
+	case "resource_drift":
+		return r.array(r.drift)
+	case "output_changes":
+		return r.object(r.output)
+	case "variables":
+		return r.object(r.variable)
+	case "configuration":
+		return r.configuration()
+	case "prior_state":
+		return r.state()
+	default:
+		return r.skip()
+	}
+}
+
+func known(version string) bool {
+	return (&tfjson.Plan{FormatVersion: version}).Validate() == nil
+}
+
+var aVersion = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
+
+func refuse(version string) error {
+	if !aVersion.MatchString(version) {
+		return errUnknown // who knows what it is
+	}
+	return fmt.Errorf("the plan is JSON of format version %s, which is not known", version)
+}
+
+func (r *reading) resource() error {
+	rc, err := r.resourceChange()
+	if err != nil {
+		return err
+	}
+	if c, ok := reduce(rc); ok {
+		r.summary.Changes = append(r.summary.Changes, c)
+	}
+	return nil
+}
+
+func (r *reading) drift() error {
+	rc, err := r.resourceChange()
+	if err != nil {
+		return err
+	}
+	// Of one that was only moved, the plan itself tells.
+	if !rc.Change.Actions.NoOp() {
+		r.summary.Drift = append(r.summary.Drift, Drift{
+			Address: rc.Address, Deleted: rc.Change.Actions.Delete(), Attributes: differing(rc.Change),
+		})
+	}
+	return nil
+}
+
+// resourceChange reads one and notes what of it is sensitive.
+func (r *reading) resourceChange() (*tfjson.ResourceChange, error) {
+	rc := &tfjson.ResourceChange{}
+	if err := r.Decode(rc); err != nil {
+		return nil, err
+	}
+	if rc.Address == "" || rc.Change == nil {
+		return nil, errShape
+	}
+	r.hideChange(rc.Change)
+	return rc, nil
+}
+
+func (r *reading) output(name string) error {
+	var c tfjson.Change
+	if err := r.Decode(&c); err != nil {
+		return err
+	}
+	r.hideChange(&c)
+	if !c.Actions.NoOp() {
+		r.summary.Outputs = append(r.summary.Outputs, name)
+	}
+	return nil
+}
+
+// order sorts the summary, and finds the drift that the plan answers.
+func (r *reading) order() {
+	s := &r.summary
+	slices.SortStableFunc(s.Changes, func(a, b Change) int {
+		return cmp.Or(slices.Index(Actions, a.Action)-slices.Index(Actions, b.Action), cmp.Compare(a.Address, b.Address))
+	})
+	slices.SortStableFunc(s.Drift, func(a, b Drift) int { return cmp.Compare(a.Address, b.Address) })
+	slices.Sort(s.Outputs)
+	answered := map[string]bool{}
+	for _, c := range s.Changes {
+		if c.touches() {
+			answered[c.Address] = true
+		}
+	}
+	for i := range s.Drift {
+		s.Drift[i].Answered = answered[s.Drift[i].Address]
+	}
+}

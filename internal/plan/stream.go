@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// A stream is JSON that is read part by part, so that no more of it is held than
+// one resource. Numbers stay as they are written: as floating point, large ones
+// would lose digits, and a redactor would look for 1e+06.
+type stream struct{ *json.Decoder }
+
+func newStream(r io.Reader) stream {
+	s := stream{json.NewDecoder(r)}
+	s.UseNumber()
+	return s
+}
+
+var errShape = errors.New("it is not JSON of the expected shape")
+
+// object reads an object, or null. For each key, value must read what belongs to it.
+func (s stream) object(value func(key string) error) error {
+	return s.inside('{', func() error {
+		key, err := s.Token()
+		if err != nil {
+			return err
+		}
+		return value(key.(string)) // the decoder takes nothing else for a key
+	})
+}
+
+// array reads an array, or null. Each call of element must read one.
+func (s stream) array(element func() error) error { return s.inside('[', element) }
+
+func (s stream) inside(open json.Delim, each func() error) error {
+	token, err := s.Token()
+	if err != nil || token == nil {
+		return err
+	}
+	if token != open {
+		return errShape
+	}
+	for s.More() {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err = s.Token()
+	return err
+}
+
+// skip passes over one value.
+func (s stream) skip() error {
+	for depth := 0; ; {
+		token, err := s.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// end makes sure that nothing follows.
+func (s stream) end() error {
+	if _, err := s.Token(); err != io.EOF {
+		return errShape
+	}
+	return nil
+}
