@@ -27,10 +27,14 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
 	bolt "go.etcd.io/bbolt"
 
+	"slipway/dev/cloudsim/githubsim"
 	"slipway/dev/cloudsim/openstack"
 )
 
-const openstackPrefix = "/-/openstack"
+const (
+	openstackPrefix = "/-/openstack"
+	githubPrefix    = "/-/github"
+)
 
 func main() {
 	log.SetFlags(0)
@@ -64,6 +68,10 @@ func serve(ctx context.Context, data, listen string) error {
 		return err
 	}
 	defer cloud.Close()
+	github, err := githubsim.Open(filepath.Join(data, "github.json"))
+	if err != nil {
+		return err
+	}
 	requests, err := os.OpenFile(filepath.Join(data, "requests.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -75,6 +83,8 @@ func serve(ctx context.Context, data, listen string) error {
 		switch {
 		case strings.HasPrefix(r.URL.Path, openstackPrefix+"/"):
 			cloud.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, githubPrefix+"/"):
+			http.StripPrefix(githubPrefix, github).ServeHTTP(w, r)
 		default:
 			buckets.ServeHTTP(w, r)
 		}
