@@ -459,6 +459,48 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Destroy(&parent, ctx, env, confirm, layer, allowDestroy)
+		case "Drift":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var issue bool
+			if inputArgs["issue"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["issue"]), &issue)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg issue", err))
+				}
+			}
+			var github *dagger.Directory
+			if inputArgs["github"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["github"]), &github)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg github", err))
+				}
+			}
+			var token *dagger.Secret
+			if inputArgs["token"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["token"]), &token)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg token", err))
+				}
+			}
+			var dryRun bool
+			if inputArgs["dryRun"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["dryRun"]), &dryRun)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg dryRun", err))
+				}
+			}
+			return (*Slipway).Drift(&parent, ctx, env, issue, github, token, dryRun)
 		case "Environments":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -620,6 +662,48 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Recover(&parent, ctx, env, layer, from)
+		case "Report":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var plans *dagger.Directory
+			if inputArgs["plans"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["plans"]), &plans)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg plans", err))
+				}
+			}
+			var envs []string
+			if inputArgs["envs"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["envs"]), &envs)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg envs", err))
+				}
+			}
+			var github *dagger.Directory
+			if inputArgs["github"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["github"]), &github)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg github", err))
+				}
+			}
+			var token *dagger.Secret
+			if inputArgs["token"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["token"]), &token)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg token", err))
+				}
+			}
+			var dryRun bool
+			if inputArgs["dryRun"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["dryRun"]), &dryRun)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg dryRun", err))
+				}
+			}
+			return (*Slipway).Report(&parent, ctx, plans, envs, github, token, dryRun)
 		case "Runner":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

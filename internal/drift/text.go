@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"slipway/internal/plan"
+	"slipway/internal/report"
 )
 
 // Headline says in a few words what was found. It names nothing.
@@ -76,4 +77,17 @@ func wanted(c plan.Change) string {
 		return string(c.Action) + " (" + strings.Join(c.Attributes, ", ") + ")"
 	}
 	return string(c.Action)
+}
+
+// Block lists what was found, or why nothing was, as a block of code for Markdown
+// in at most limit bytes.
+func (c Check) Block(limit int) string {
+	lines := c.Lines()
+	if c.Status == Unchecked {
+		lines = strings.Split(c.Error, "\n")
+		if c.Hint != "" {
+			lines = append(lines, "hint: "+c.Hint)
+		}
+	}
+	return report.Block(lines, limit)
 }

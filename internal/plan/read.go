@@ -21,6 +21,7 @@ type reading struct {
 	variables map[string]any
 	secret    map[string]bool // names of the variables that are sensitive
 	sensitive []string
+	depth     int // of the module that is being read
 }
 
 // Read reduces the output of `tofu show -json` for a saved plan, in one pass. It
@@ -108,12 +109,14 @@ func (r *reading) drift() error {
 	if err != nil {
 		return err
 	}
-	// Of one that was only moved, the plan itself tells.
-	if !rc.Change.Actions.NoOp() {
-		r.summary.Drift = append(r.summary.Drift, Drift{
-			Address: rc.Address, Deleted: rc.Change.Actions.Delete(), Attributes: differing(rc.Change),
-		})
+	if rc.Change.Actions.NoOp() {
+		return nil // it was moved, and of that the plan itself tells
 	}
+	d := Drift{Address: rc.Address, Deleted: rc.Change.Actions.Delete()}
+	if !d.Deleted {
+		d.Attributes = differing(rc.Change)
+	}
+	r.summary.Drift = append(r.summary.Drift, d)
 	return nil
 }
 

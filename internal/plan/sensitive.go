@@ -50,6 +50,10 @@ func (r *reading) stateOutput(string) error {
 }
 
 func (r *reading) module() error {
+	if r.depth++; r.depth > deepest {
+		return errShape
+	}
+	defer func() { r.depth-- }()
 	return r.object(func(name string) error {
 		switch name {
 		case "resources":

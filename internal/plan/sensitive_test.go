@@ -1,27 +1,73 @@
 package plan
 
 import (
-	"bytes"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What is marked in a plan is found, and what is not marked is left alone.
-func TestSensitive(t *testing.T) {
-	data, err := os.ReadFile("testdata/changes.json")
+func TestReadSensitive(t *testing.T) {
+	file, err := os.Open("testdata/changes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, got, err := Read(bytes.NewReader(data))
+	defer file.Close()
+	_, got, err := Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(got, "canary-variable") {
-		t.Errorf("the sensitive variable is not among %q", got)
+	for _, value := range []string{"canary-variable", "canary-other-variable"} {
+		if !slices.Contains(got, value) {
+			t.Errorf("%s is not among %q", value, got)
+		}
 	}
 	if slices.Contains(got, "canary-same") {
 		t.Errorf("a value that is not marked is among %q", got)
+	}
+}
+
+// Every place that may hold a sensitive value, in an order that is not OpenTofu's.
+func TestSensitivePlaces(t *testing.T) {
+	change := func(before, after string) string {
+		return `{"address":"x","change":{"actions":["update"],"before":{"p":"` + before + `","q":"plain"},"after":{"p":"` + after + `"},"before_sensitive":{"p":true},"after_sensitive":{"p":true}}}`
+	}
+	_, got, err := Read(strings.NewReader(head +
+		`"configuration":{"root_module":{"module_calls":{"v2":{"module":{"variables":{"v2":{"sensitive":true}}}}},"variables":{"v":{"sensitive":true},"v2":{},"unset":{"sensitive":true}}}},
+		"variables":{"v":{"value":{"deep":["variable",1000000]}},"v2":{"value":"plain"}},
+		"resource_changes":[` + change("before", "after") + `],"resource_drift":[` + change("drift before", "drift after") + `],
+		"output_changes":{"o":{"actions":["update"],"before":"output before","after":"output after","before_sensitive":true,"after_sensitive":true}},
+		"prior_state":{"values":{"outputs":{"o":{"sensitive":true,"value":"state output"},"p":{"value":"plain"}},"root_module":{
+			"resources":[{"values":{"a":"state"},"sensitive_values":{"a":true}},{"values":{"a":"state"},"sensitive_values":{"a":true}}],
+			"child_modules":[{"child_modules":[{"resources":[{"values":{"a":["module","plain"],"b":"plain"},"sensitive_values":{"a":[true]}}]}]}]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1000000", "after", "before", "drift after", "drift before", "module", "output after", "output before", "state", "state output", "variable"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSensitiveState(t *testing.T) {
+	got, err := Sensitive([]byte(`{"format_version":"1.0","values":{"outputs":{"o":{"sensitive":true,"value":12345678}},
+		"root_module":{"resources":[{"address":"x","values":{"a":"one","b":"two"},"sensitive_values":{"a":true}}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"12345678", "one"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err := Sensitive([]byte(`{"format_version":"1.0"}`)); err != nil || got != nil {
+		t.Errorf("of an empty state: %q, %v", got, err)
+	}
+	for _, text := range []string{"", "canary", `{"values":"canary"}`, `{"values":{}}{}`} {
+		if _, err := Sensitive([]byte(text)); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("of %s: %v", text, err)
+		}
 	}
 }
 

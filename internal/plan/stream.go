@@ -17,6 +17,9 @@ func newStream(r io.Reader) stream {
 	return s
 }
 
+// deepest is how deep a value may be nested, which is what encoding/json allows.
+const deepest = 10_000
+
 var errShape = errors.New("it is not JSON of the expected shape")
 
 // object reads an object, or null. For each key, value must read what belongs to it.
@@ -65,6 +68,9 @@ func (s stream) skip() error {
 		}
 		if depth == 0 {
 			return nil
+		}
+		if depth > deepest {
+			return errShape
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"slipway/internal/plan"
 	"slipway/internal/refusal"
+	"slipway/internal/report"
 	"slipway/internal/tofu"
 )
 
@@ -35,9 +36,14 @@ func (s *session) plan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.show(summary)
+		layer := report.Layer{Name: r.name, Summary: summary}
 		if after != "" {
-			fmt.Fprintf(&s.report, "%s: will be planned once more when %s has been applied\n", r.name, after)
+			layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
+		}
+		s.layers = append(s.layers, layer)
+		r.show(summary)
+		if layer.Note != "" {
+			fmt.Fprintf(&s.report, "%s: %s\n", r.name, layer.Note)
 		}
 		if err := r.seal(ctx, summary, after); err != nil {
 			return err
@@ -109,9 +115,18 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 	return summary, err
 }
 
+// consoleRoom is how many bytes a summary takes on a terminal.
+const consoleRoom = 256 << 10
+
 // show puts a summary into the report.
 func (r *root) show(summary plan.Summary) {
-	fmt.Fprintf(&r.report, "%s: %s", r.name, summary.Console())
+	one := report.Environment{Name: r.name, Layers: []report.Layer{{Name: r.name, Summary: summary}}}
+	r.report.WriteString(report.Console(report.Report{Environments: []report.Environment{one}}, consoleRoom))
+}
+
+// view is the environment's plan as it is shown, also if there is none.
+func (s *session) view() report.Environment {
+	return report.Environment{Name: s.Environment, Error: s.redactor.String(s.result.Error), Hint: s.redactor.String(s.result.Hint), Layers: s.layers}
 }
 
 // warn shows the warnings of a command that went well, without their details:

@@ -18,6 +18,7 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
+	"slipway/internal/report"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
 )
@@ -41,6 +42,7 @@ type Options struct {
 	AllowDestroy string        // apply, destroy: the addresses that a protected environment may lose
 
 	Secrets SecretsOptions // of the secrets stages
+	GitHub  GitHubOptions  // of the stages that write to GitHub
 
 	Repository string // the repository; it is only read
 	Work       string // a tmpfs, the one place where plaintext may touch a file
@@ -102,7 +104,9 @@ var stages = map[string]func(*session, context.Context) error{
 	"state-list":         (*session).stateList,
 	"unlock":             (*session).unlock,
 	"recover":            (*session).recover,
+	"report":             (*session).comment,
 	"drift":              (*session).drift,
+	"drift-issues":       (*session).driftIssues,
 	"environments":       (*session).environments,
 	"fmt":                (*session).format,
 	"validate":           (*session).validate,
@@ -160,6 +164,7 @@ type session struct {
 	store       *state.Store // nil: the state is behind HTTP
 	inputs      string       // digest of all that tofu can read
 	tools       func() (map[string]string, error)
+	layers      []report.Layer // that were planned
 
 	redactor *redact.Set
 	known    []string // what the redactor knows
@@ -205,9 +210,9 @@ func (s *session) end(err error) int {
 		r.Error = err.Error()
 	}
 	r.Seconds = seconds(time.Since(s.begun))
-	report := s.redactor.String(s.report.String())
-	fmt.Fprint(s.Stdout, report)
-	if err := s.write(report); err != nil {
+	text := s.redactor.String(s.report.String())
+	fmt.Fprint(s.Stdout, text)
+	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		r.ExitCode = max(r.ExitCode, Failed)
 	}
@@ -221,7 +226,7 @@ func (s *session) end(err error) int {
 }
 
 // write leaves result.json and summary.md.
-func (s *session) write(report string) error {
+func (s *session) write(text string) error {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return err
 	}
@@ -231,19 +236,40 @@ func (s *session) write(report string) error {
 	if err != nil {
 		return err
 	}
-	title := r.Stage
-	if r.Environment != "" {
-		title += " of " + r.Environment
-	}
-	summary := fmt.Sprintf("## %s: %s\n\n", title, r.Status)
-	if report != "" {
-		summary += "```text\n" + strings.ReplaceAll(report, "```", "'''") + "```\n"
-	}
-	if r.Error != "" {
-		summary += "\n" + r.Error + "\n"
+	summary := s.summary(text)
+	if r.Stage == "plan" {
+		view := s.view()
+		summary = report.Markdown(report.Report{Environments: []report.Environment{view}}, summaryRoom)
+		names, err := json.MarshalIndent(view, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.Out, summaryName), []byte(s.redactor.String(string(names)+"\n")), 0o644); err != nil {
+			return err
+		}
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.Out, "result.json"), append(data, '\n'), 0o644),
 		os.WriteFile(filepath.Join(s.Out, "summary.md"), []byte(s.redactor.String(summary)), 0o644),
 	)
+}
+
+// summaryRoom is how many bytes of a summary GitHub takes in a comment.
+const summaryRoom = 65536
+
+// summary is the report of a stage as Markdown.
+func (s *session) summary(text string) string {
+	r := s.result
+	title := r.Stage
+	if r.Environment != "" {
+		title += " of " + r.Environment
+	}
+	summary := fmt.Sprintf("## %s: %s\n\n", title, r.Status)
+	if text != "" {
+		summary += report.Block(strings.Split(strings.TrimSpace(text), "\n"), summaryRoom/2)
+	}
+	if r.Error != "" {
+		summary += "\n" + report.Block(strings.Split(r.Error, "\n"), summaryRoom/4)
+	}
+	return summary
 }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"sync"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// Drift looks whether environments still are what their code says.
+//
+// It tells what was changed in the cloud apart from code that is not applied. It
+// fails if one of them could not be looked at.
+//
+// +cache="never"
+func (m *Slipway) Drift(
+	ctx context.Context,
+	// Folder below environments/. Default: all of them.
+	//
+	// +optional
+	env string,
+	// Keep an issue for each environment that is not what its code says.
+	//
+	// +optional
+	issue bool,
+	// Folder with env, the GITHUB_ variables of the job, and event.json: see docs/github.md.
+	//
+	// +optional
+	github *dagger.Directory,
+	// Token that may write issues.
+	//
+	// +optional
+	token *dagger.Secret,
+	// Print the issues that would be written, and write none.
+	//
+	// +optional
+	dryRun bool,
+) (string, error) {
+	envs := []string{env}
+	if env == "" {
+		files, err := m.Source.Glob(ctx, "environments/*/environment.yaml")
+		if err != nil {
+			return "", err
+		}
+		envs = nil
+		for _, file := range files {
+			envs = append(envs, path.Base(path.Dir(file)))
+		}
+	}
+	checks := make([]driftCheck, len(envs))
+	var group sync.WaitGroup
+	for i, name := range envs {
+		group.Go(func() { checks[i] = m.driftOf(ctx, name) })
+	}
+	group.Wait()
+	results := dag.Directory()
+	text, failed := "", false
+	for i, c := range checks {
+		text += c.text
+		failed = failed || c.failed
+		if c.out != nil {
+			results = results.WithDirectory(envs[i], c.out)
+		}
+	}
+	if issue || dryRun {
+		issues, err := m.toGitHub(ctx, "drift-issues", results, envs, github, token, dryRun)
+		text += issues
+		if err != nil {
+			return "", errors.New(text + err.Error())
+		}
+	}
+	if failed {
+		return "", errors.New(strings.TrimSpace(text))
+	}
+	return text, nil
+}
+
+// A driftCheck is what became of one environment's.
+type driftCheck struct {
+	out    *dagger.Directory // nil: nothing
+	text   string
+	failed bool
+}
+
+func (m *Slipway) driftOf(ctx context.Context, env string) driftCheck {
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return driftCheck{text: env + ": " + err.Error() + "\n", failed: true}
+	}
+	done, report, err := m.effect(ctx, env, container, "drift")
+	c := driftCheck{text: report, failed: err != nil}
+	if err != nil {
+		c.text = err.Error() + "\n"
+	}
+	if done != nil {
+		c.out = done.Directory("/out")
+	}
+	return c
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// Report shows the plans of all environments in one comment on the pull request.
+//
+// The comment is edited in place, and left alone if nothing has changed. The text
+// is printed, too.
+//
+// +cache="never"
+func (m *Slipway) Report(
+	ctx context.Context,
+	// Folder with a folder for each environment: what plan-files exported.
+	plans *dagger.Directory,
+	// Environments that must be there. One that is not, is shown as failed.
+	//
+	// +optional
+	envs []string,
+	// Folder with env, the GITHUB_ variables of the job, and event.json: see docs/github.md.
+	//
+	// +optional
+	github *dagger.Directory,
+	// Token that may comment on pull requests.
+	//
+	// +optional
+	token *dagger.Secret,
+	// Print what would be written, and write nothing.
+	//
+	// +optional
+	dryRun bool,
+) (string, error) {
+	return m.toGitHub(ctx, "report", plans, envs, github, token, dryRun)
+}
+
+// toGitHub runs a stage that writes to GitHub. Its container has no other secret
+// than the token.
+func (m *Slipway) toGitHub(ctx context.Context, stage string, results *dagger.Directory, envs []string, github *dagger.Directory, token *dagger.Secret, dryRun bool) (string, error) {
+	toolchain, err := m.Toolchain(ctx)
+	if err != nil {
+		return "", err
+	}
+	container := toolchain.Container.WithMountedDirectory("/results", results)
+	if github != nil {
+		container = container.WithMountedDirectory("/github", github)
+		if container, err = m.withSimulatedGitHub(ctx, container, github); err != nil {
+			return "", err
+		}
+	}
+	if token != nil {
+		container = container.WithMountedSecret("/run/secrets/github-token", token)
+	}
+	args := []string{stage, "--envs=" + strings.Join(envs, ","), "--run-id=" + rand.Text()}
+	if dryRun {
+		args = append(args, "--dry-run")
+	}
+	_, report, err := finish(ctx, container, args)
+	return report, err
+}
+
+// withSimulatedGitHub lets a job that was told so talk to the GitHub that is part
+// of the simulated cloud.
+func (m *Slipway) withSimulatedGitHub(ctx context.Context, container *dagger.Container, github *dagger.Directory) (*dagger.Container, error) {
+	variables, err := github.File("env").Contents(ctx)
+	if err != nil || !strings.Contains(variables, "GITHUB_API_URL=http://cloudsim:") {
+		return container, err
+	}
+	cloudsim, err := m.Cloudsim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return container.WithServiceBinding("cloudsim", cloudsim), nil
+}

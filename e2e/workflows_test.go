@@ -1,0 +1,281 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A job is one that GitHub would run: the steps of a workflow, in a checkout, with
+// what GitHub would put in the place of each expression.
+type job struct {
+	t      *testing.T
+	dir    string // of the checkout
+	temp   string // RUNNER_TEMP
+	event  string // file
+	values map[string]string
+	env    []string
+}
+
+var expression = regexp.MustCompile(`\$\{\{ *(.*?) *\}\}`)
+
+func (j *job) fill(text string) string {
+	return expression.ReplaceAllStringFunc(text, func(e string) string {
+		value, ok := j.values[expression.FindStringSubmatch(e)[1]]
+		if !ok {
+			j.t.Fatalf("the test does not know %s", e)
+		}
+		return value
+	})
+}
+
+// run runs the steps of a job and returns what they print. It does what actions
+// do, as far as it matters here.
+func (j *job) run(workflow, id string) result {
+	j.t.Helper()
+	text, err := os.ReadFile(filepath.Join(j.dir, ".github/workflows", workflow))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var file struct {
+		Jobs map[string]struct {
+			Env   map[string]string `yaml:"env"`
+			Steps []struct {
+				Uses string            `yaml:"uses"`
+				Run  string            `yaml:"run"`
+				With map[string]string `yaml:"with"`
+				Env  map[string]string `yaml:"env"`
+			} `yaml:"steps"`
+		} `yaml:"jobs"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		j.t.Fatal(err)
+	}
+	steps := file.Jobs[id].Steps
+	if len(steps) == 0 {
+		j.t.Fatalf("%s has no job %s", workflow, id)
+	}
+	var all result
+	bash := func(script string, env map[string]string) bool {
+		vars := j.env
+		for _, set := range []map[string]string{file.Jobs[id].Env, env} {
+			for name, value := range set {
+				vars = append(vars, name+"="+j.fill(value))
+			}
+		}
+		r := runIn(j.t, j.dir, vars, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+		all.stdout, all.stderr, all.code = all.stdout+r.stdout, all.stderr+r.stderr, r.code
+		return r.code == 0
+	}
+	for _, s := range steps {
+		action, _, _ := strings.Cut(s.Uses, "@")
+		ok := true
+		switch action {
+		case "":
+			ok = bash(s.Run, s.Env)
+		case "actions/checkout", "actions/download-artifact":
+		case "./.github/actions/dagger":
+			ok = bash(j.githubFolder(), nil)
+		case "actions/upload-artifact":
+			ok = bash(fmt.Sprintf(`mkdir -p "$RUNNER_TEMP/artifacts/%s" && cp %q "$_"`, j.fill(s.With["name"]), j.fill(s.With["path"])), nil)
+		default:
+			j.t.Fatalf("the test does not know the action %s", action)
+		}
+		if !ok {
+			break
+		}
+	}
+	return all
+}
+
+// githubFolder is the step of our own action that is not the installation.
+func (j *job) githubFolder() string {
+	text, err := os.ReadFile(filepath.Join(j.dir, ".github/actions/dagger/action.yml"))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var action struct {
+		Runs struct {
+			Steps []struct {
+				Run string            `yaml:"run"`
+				Env map[string]string `yaml:"env"`
+			} `yaml:"steps"`
+		} `yaml:"runs"`
+	}
+	if err := yaml.Unmarshal(text, &action); err != nil {
+		j.t.Fatal(err)
+	}
+	install := action.Runs.Steps[0]
+	if len(action.Runs.Steps) != 2 || !strings.Contains(install.Run, "sha256sum --check") || install.Env["VERSION"] == "" {
+		j.t.Fatal("the action does something else than to install and to note")
+	}
+	return action.Runs.Steps[1].Run
+}
+
+// on has the next jobs run for an event.
+func (j *job) on(name, payload string) {
+	j.t.Helper()
+	if err := os.WriteFile(j.event, []byte(payload), 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+	j.env = append(j.env, "GITHUB_EVENT_NAME="+name, "GITHUB_EVENT_PATH="+j.event)
+}
+
+// TestWorkflows runs the steps of the four workflows as they stand, on environment
+// local and its simulated GitHub: a pull request is planned, shown and applied,
+// and what is changed in the cloud then has an issue until it is mended.
+func TestWorkflows(t *testing.T) {
+	c := newCheckout(t)
+	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard -- ci cmd dev internal .github dagger.json go.mod go.sum | xargs -0 cp --parents -t "+c.dir).must(t)
+	identity, err := os.ReadFile(c.identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, filepath.Join(c.dir, ".env"), "PINS="+pinsInUse(t)+"\nLOCALDATA="+c.data+"\nGOPROXY="+strings.TrimSpace(run(t, "go", "env", "GOPROXY").must(t).stdout)+"\n")
+	c.call(t, "bootstrap", "--env=local").must(t)
+
+	stop, port := c.serve(t)
+	github := "http://127.0.0.1:" + port + "/-/github"
+	post := func(url, body string) {
+		t.Helper()
+		request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer token-of-alice")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusCreated {
+			text, _ := io.ReadAll(response.Body)
+			t.Fatalf("%s: %s: %s", url, response.Status, text)
+		}
+	}
+	post(github+"/repos/acme/infra/pulls", `{"title": "Add a host", "body": "Please.", "head": "add-a-host", "base": "main"}`)
+	stop()
+	// shown is all that a human would see on the simulated GitHub.
+	shown := func() string {
+		t.Helper()
+		stop, port := c.serve(t)
+		defer stop()
+		response, err := http.Get("http://127.0.0.1:" + port + "/-/github/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	says := func(where string, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			if !strings.Contains(where, text) {
+				t.Errorf("nobody says %q:\n%s", text, where)
+			}
+		}
+	}
+
+	sha := strings.Repeat("1234567890", 4)
+	temp := t.TempDir()
+	j := &job{t: t, dir: c.dir, temp: temp, event: filepath.Join(temp, "event.json"), values: map[string]string{
+		"matrix.environment": "local", "secrets.AGE_KEY": string(bytes.TrimSpace(identity)), "github.token": "token-of-actions",
+		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "",
+		"github.event.pull_request.head.sha": sha, "github.event.pull_request.base.sha": sha,
+	}}
+	j.env = []string{
+		"RUNNER_TEMP=" + temp, "GITHUB_STEP_SUMMARY=" + filepath.Join(temp, "summary"), "GITHUB_REPOSITORY=acme/infra", "GITHUB_RUN_ID=17", "GITHUB_SHA=" + sha,
+		"GITHUB_API_URL=http://cloudsim:9000/-/github", "GITHUB_SERVER_URL=http://cloudsim:9000/-/github/web", "GITHUB_TOKEN=canary-in-the-environment",
+	}
+	payload, err := json.Marshal(map[string]any{"number": 1, "pull_request": map[string]any{
+		"number": 1, "head": map[string]any{"sha": sha, "repo": map[string]string{"full_name": "acme/infra"}},
+		"base": map[string]any{"sha": sha, "repo": map[string]string{"full_name": "acme/infra"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	j.on("pull_request", string(payload))
+	j.run("checks.yml", "checks").must(t).says(t, "environments/local: valid")
+	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
+	for range 2 { // the second time it is the same comment
+		j.run("plan.yml", "plan").must(t)
+		j.run("plan.yml", "report").must(t).says(t, "**Plan: 5 to create.**")
+	}
+	summary, err := os.ReadFile(filepath.Join(temp, "summary"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(string(summary), "5 to create", "openstack_compute_keypair_v2.operator")
+	text := shown()
+	says(text, "github-actions[bot]", "slipway:plans", "5 to create")
+	if n := strings.Count(text, "slipway:plans"); n != 1 {
+		t.Errorf("there are %d comments", n)
+	}
+
+	j.on("push", `{}`)
+	j.run("apply.yml", "apply").must(t).says(t, "the plan of run", `hosts = {"db":"local-db","web":"local-web"}`)
+	j.run("apply.yml", "apply").refuses(t, "was applied already")
+
+	j.on("schedule", `{}`)
+	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "no issue is open, and none is needed")
+	c.deleteKeypair(t, "local-operator")
+	j.run("drift.yml", "drift").must(t).says(t, "1 changed in the cloud", "openstack_compute_keypair_v2.operator was deleted in the cloud", "the issue is created")
+	says(shown(), "Environment local is not what its code says: 1 changed in the cloud", "slipway:drift/local")
+	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
+
+	j.on("pull_request", string(payload))
+	j.run("plan.yml", "plan").must(t)
+	j.on("push", `{}`)
+	j.run("apply.yml", "apply").must(t).says(t, "1 to create")
+	j.on("schedule", `{}`)
+	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "the issue is closed")
+	text = shown()
+	says(text, "is what its code says again")
+	for _, secret := range []string{"canary", "-of-the-tests", strings.TrimSpace(string(identity))} {
+		if strings.Contains(text, secret) {
+			t.Errorf("GitHub shows %q:\n%s", secret, text)
+		}
+	}
+}
+
+// deleteKeypair takes a key pair away behind OpenTofu's back.
+func (c *checkout) deleteKeypair(t *testing.T, name string) {
+	t.Helper()
+	stop, port := c.serve(t)
+	defer stop()
+	cloud := "http://127.0.0.1:" + port + "/-/openstack"
+	response, err := http.Post(cloud+"/identity/v3/auth/tokens", "application/json",
+		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "somebody", "domain": {"id": "default"}, "password": "x"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	request, err := http.NewRequest(http.MethodDelete, cloud+"/compute/v2.1/os-keypairs/"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Auth-Token", response.Header.Get("X-Subject-Token"))
+	if response, err = http.DefaultClient.Do(request); err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusAccepted {
+		t.Fatalf("delete %s: %s", name, response.Status)
+	}
+}

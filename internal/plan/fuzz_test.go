@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What stands in for the values of a plan.
+const (
+	canary       = "CANARY-7f3a"
+	canaryNumber = json.Number("73190842655")
+)
+
+var refusals = regexp.MustCompile(`^the plan is (not the JSON of a known version|JSON of format version [0-9.]+, which is not known)$`)
+
+// FuzzRead: whatever is read, nothing panics, no error tells of it, and of the
+// values in it, none is in the summary.
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"changes", "none"} {
+		data, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(document(`{"address":"x","previous_address":"y","change":{"actions":["delete","create"],"before":{"a":{"b":[1,"v"]}},"after":{"a":"w"},"after_unknown":{"id":true},"replace_paths":[["a","v",0]],"importing":{"id":"v"}},"action_reason":"replace_by_request"}`,
+		`{"address":"x","change":{"actions":["update"],"before":{"a":"v"},"after":{"a":"w"}}}`)))
+	f.Add([]byte(document(`{"address":"x","deposed":"1","change":{"actions":["archive"],"before":"v","after":["v"],"after_sensitive":true}}`, `null`)))
+	f.Add([]byte(head + `"complete":false,"variables":{"v":{"value":{"a":["v"]}}},"configuration":{"root_module":{"variables":{"v":{"default":"v","sensitive":true}}}},"output_changes":{"o":{"actions":["update"],"before":"v","after_sensitive":[true],"after":["v"]}},"prior_state":{"values":{"outputs":{"o":{"sensitive":true,"value":"v"}},"root_module":{"child_modules":[{"resources":[{"values":{"a":"v"},"sensitive_values":{"a":true}}]}]}}}}`))
+	f.Add([]byte(`{"format_version":"2.0"}`))
+	f.Add([]byte(`{"format_version":"1.2","resource_changes":[`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, _, err := Read(bytes.NewReader(data))
+		if err != nil && !refusals.MatchString(err.Error()) {
+			t.Fatalf("the error may tell too much: %v", err)
+		}
+		if bytes.Contains(data, []byte(canary)) || bytes.Contains(data, []byte(canaryNumber)) {
+			t.Skip("its own values look like those that are put in")
+		}
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		var document map[string]any
+		if err != nil || decoder.Decode(&document) != nil {
+			return
+		}
+		planted, err := json.Marshal(plant(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, _, err := Read(bytes.NewReader(planted))
+		if err != nil {
+			return // a name that is there twice, and the like
+		}
+		shown, err := json.Marshal(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(shown); strings.Contains(text, canary) || strings.Contains(text, string(canaryNumber)) {
+			t.Fatalf("a value is shown: %s", text)
+		}
+		if len(other.Changes) != len(s.Changes) || len(other.Drift) != len(s.Drift) {
+			t.Fatalf("other values make other changes: %+v became %+v", s, other)
+		}
+	})
+}
+
+// plant puts canaries in the place of all values.
+func plant(document map[string]any) map[string]any {
+	for part, content := range document {
+		switch part {
+		case "format_version", "errored", "complete":
+		case "resource_changes", "resource_drift":
+			list, _ := content.([]any)
+			for _, element := range list {
+				if resource, ok := element.(map[string]any); ok {
+					plantChange(resource["change"])
+				}
+			}
+		case "output_changes":
+			outputs, _ := content.(map[string]any)
+			for _, output := range outputs {
+				plantChange(output)
+			}
+		default:
+			document[part] = canaries(content, 2) // the names that Read looks for
+		}
+	}
+	return document
+}
+
+func plantChange(change any) {
+	c, _ := change.(map[string]any)
+	for name, content := range c {
+		switch name {
+		case "before", "after":
+			c[name] = canaries(content, 1) // the names of the attributes
+		case "importing", "before_identity", "after_identity", "generated_config":
+			c[name] = canaries(content, 0)
+		case "replace_paths":
+			paths, _ := content.([]any)
+			for _, path := range paths {
+				if steps, ok := path.([]any); ok {
+					for i := 1; i < len(steps); i++ {
+						steps[i] = canaries(steps[i], 0)
+					}
+				}
+			}
+		}
+	}
+}
+
+// canaries replaces all strings and numbers, and the keys below some levels.
+func canaries(value any, levels int) any {
+	switch value := value.(type) {
+	case string:
+		return canary
+	case json.Number:
+		return canaryNumber
+	case []any:
+		for i := range value {
+			value[i] = canaries(value[i], levels)
+		}
+	case map[string]any:
+		other := map[string]any{}
+		for name, child := range value {
+			if levels <= 0 {
+				name = canary + name
+			}
+			other[name] = canaries(child, levels-1)
+		}
+		return other
+	}
+	return value
+}

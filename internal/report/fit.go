@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A document is a report before it is known how much of it there is room for.
+type document struct {
+	head  string // is never cut
+	short string // for where not even the head fits
+	whole string // where all of it is to be had
+
+	table, problems, losses, others group
+}
+
+// A group is some lists that share a heading, and the room for them.
+type group struct {
+	heading string
+	lists   []*list
+}
+
+// within is the document in so many bytes.
+func (d *document) within(limit int) string {
+	if text, missing := d.body(limit - len(d.head)); missing == "" && len(d.head)+len(text) <= limit {
+		return trimmed(d.head + text)
+	}
+	// No account of what is missing is longer than that of everything.
+	_, longest := d.body(0)
+	if room := limit - len(d.head) - len(longest); room >= 0 {
+		text, missing := d.body(room)
+		return trimmed(d.head + text + missing)
+	}
+	for _, text := range []string{d.head + "The lists are left out for length.\n", d.head, d.short, "…\n"} {
+		if text = trimmed(text); len(text) <= limit {
+			return text
+		}
+	}
+	return ""
+}
+
+// body gives the lists that much room: first to what is to be cut last, which is
+// not the order in which they are shown. It also accounts for the lists of which
+// nothing is shown.
+func (d *document) body(room int) (text, missing string) {
+	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.others} {
+		room -= g.fit(room)
+	}
+	cut, lists := tally{}, 0
+	for _, g := range []*group{&d.table, &d.problems, &d.losses, &d.others} {
+		for _, l := range g.lists {
+			if l.text == "" {
+				cut.add(l.cut)
+				lists++
+			}
+		}
+		text += g.text()
+	}
+	if lists == 0 {
+		return text, ""
+	}
+	missing = fmt.Sprintf("… and %s in %s that are not shown", strings.Join(cut.parts("more "), ", "), counted(lists, "list", "lists"))
+	if d.whole != "" {
+		missing += "; the whole: " + d.whole
+	}
+	return text, missing + "\n"
+}
+
+// fit fills the lists, and returns how many bytes they take. What the short ones
+// do not need is for the long ones.
+func (g *group) fit(room int) int {
+	room -= len(g.heading)
+	order := slices.Clone(g.lists)
+	slices.SortStableFunc(order, func(a, b *list) int { return a.size(true) - b.size(true) })
+	for i, l := range order {
+		l.fill(room / (len(order) - i))
+		room -= len(l.text)
+	}
+	return len(g.text())
+}
+
+func (g *group) text() string {
+	var b strings.Builder
+	for _, l := range g.lists {
+		b.WriteString(l.text)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return g.heading + b.String()
+}
+
+// trimmed ends a text with one line break.
+func trimmed(text string) string { return strings.TrimRight(text, "\n") + "\n" }

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// A list may be shown in part, and says so then.
+type list struct {
+	place       string // of which it is
+	whole       string // where all of it is to be had
+	open, close string // around it
+	indent      string // before each line
+	lines       []line
+	text        string // what is shown
+	cut         tally  // and what is not
+}
+
+// fill shows as many of the lines as there is room for: rather all without what
+// is in brackets than some with it.
+func (l *list) fill(room int) {
+	left := count(l.lines)
+	shown, brackets, missing := 0, false, l.missing(left)
+	switch {
+	case l.size(true) <= room:
+		shown, brackets, missing = len(l.lines), true, ""
+	case l.size(false)+len(l.missing(nil)) <= room:
+		shown, missing = len(l.lines), l.missing(nil)
+	default:
+		// No account of a part is longer than that of all.
+		room -= len(l.open) + len(l.close) + len(missing)
+		for shown < len(l.lines)-1 && l.length(shown, false) <= room {
+			room -= l.length(shown, false)
+			left[l.lines[shown].kind]--
+			shown++
+		}
+		missing = l.missing(left)
+	}
+	l.cut = count(l.lines[shown:])
+	l.text = ""
+	if shown > 0 {
+		l.text = l.written(shown, brackets, missing)
+	}
+}
+
+// written is the first n lines, and what is around them.
+func (l *list) written(n int, brackets bool, missing string) string {
+	var b strings.Builder
+	b.WriteString(l.open)
+	for _, one := range l.lines[:n] {
+		b.WriteString(l.indent + one.text)
+		if brackets {
+			b.WriteString(one.brackets)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString(missing + l.close)
+	return b.String()
+}
+
+// missing says what is not shown.
+func (l *list) missing(cut tally) string {
+	parts := cut.parts("more ")
+	if slices.ContainsFunc(l.lines, func(one line) bool { return one.brackets != "" }) {
+		parts = append(parts, "all attributes and reasons")
+	}
+	text := l.indent + "… and " + strings.Join(parts, ", ")
+	if l.place != "" {
+		text += " in " + l.place
+	}
+	if l.whole != "" {
+		text += "; the whole list: " + l.whole
+	}
+	return text + "\n"
+}
+
+// size is how long all of it is.
+func (l *list) size(brackets bool) int {
+	n := len(l.open) + len(l.close)
+	for i := range l.lines {
+		n += l.length(i, brackets)
+	}
+	return n
+}
+
+func (l *list) length(i int, brackets bool) int {
+	n := len(l.indent) + len(l.lines[i].text) + 1
+	if brackets {
+		n += len(l.lines[i].brackets)
+	}
+	return n
+}

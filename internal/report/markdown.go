@@ -1,0 +1,54 @@
+package report
+
+import "strings"
+
+// Markdown writes the report for a comment or the summary of a job, in at most
+// limit bytes: the totals, what could not be planned, what would be lost, and
+// then, folded, the rest.
+func Markdown(r Report, limit int) string {
+	v := look(r)
+	sentence, more := v.totals()
+	d := document{head: "**" + sentence + "**" + more + "\n\n", short: sentence}
+	if subject := v.subject(); subject != "" {
+		d.head = "**" + code(subject) + ": " + sentence + "**" + more + "\n\n"
+	}
+	if v.whole != "" {
+		d.whole = code(v.whole)
+	}
+	if header, rows := piped(v.table()); len(rows) > 0 {
+		d.table.lists = []*list{{open: header, close: "\n", lines: rows}}
+	}
+	d.problems.heading = "### Could not be planned\n\n"
+	for _, p := range v.problems {
+		d.problems.lists = append(d.problems.lists, v.fenced("", p.place, "", p.lines))
+	}
+	d.losses.heading = "### " + v.heading() + "\n\n"
+	for _, l := range v.layers {
+		name := code(l.place) + "\n\n"
+		if v.subject() == l.place {
+			name = "" // the head says it
+		}
+		if len(l.lost) > 0 {
+			d.losses.lists = append(d.losses.lists, v.fenced(name, l.place, "diff", l.lost))
+		}
+		if len(l.other) > 0 {
+			if name != "" {
+				name = "#### " + name
+			}
+			folded := v.fenced(name+"<details><summary>"+l.folded()+"</summary>\n\n", l.place, "diff", l.other)
+			folded.close += "</details>\n\n"
+			d.others.lists = append(d.others.lists, folded)
+		}
+	}
+	return d.within(limit)
+}
+
+// fenced is a list in a block of code that nothing in it can end.
+func (v view) fenced(above, place, language string, lines []line) *list {
+	longest := max(2, backticks(place), backticks(v.whole))
+	for _, l := range lines {
+		longest = max(longest, backticks(l.text), backticks(l.brackets))
+	}
+	fence := strings.Repeat("`", longest+1)
+	return &list{place: place, whole: v.whole, open: above + fence + language + "\n", close: fence + "\n\n", lines: lines}
+}

@@ -1,0 +1,30 @@
+// Package report shows what plans would change, on a terminal and as Markdown: for
+// any number of environments and layers, in any number of bytes. It sees names
+// only, as a plan.Summary holds no values, and it lets no name be more than that:
+// in Markdown each one stands in code, where nothing is a link, a mention or a tag.
+package report
+
+import "slipway/internal/plan"
+
+// A Report is on all environments that were to be planned.
+type Report struct {
+	Environments []Environment `json:"environments,omitempty"`
+	// Whole says where all of it is to be had if not all of it fits, such as by
+	// `dagger call plan --env=prod`.
+	Whole string `json:"whole,omitempty"`
+}
+
+// An Environment is one of them. One without layers could not be planned.
+type Environment struct {
+	Name   string  `json:"name"`
+	Error  string  `json:"error,omitempty"` // why it could not be planned, or not all of it; redacted
+	Hint   string  `json:"hint,omitempty"`  // what to do about that
+	Layers []Layer `json:"layers,omitempty"`
+}
+
+// A Layer is a root module that was planned.
+type Layer struct {
+	Name    string       `json:"name"` // that of the environment, if it has but one
+	Summary plan.Summary `json:"summary"`
+	Note    string       `json:"note,omitempty"` // such as that it will be planned again
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"slipway/internal/plan"
+)
+
+// A kind is what a line of a report tells of: an action, or one of these.
+type kind = plan.Action
+
+const (
+	drift   kind = "drift"
+	output  kind = "output"
+	remark  kind = "remark"
+	problem kind = "problem"
+	row     kind = "row"
+)
+
+// kinds lists all in their order, and how they are counted.
+var kinds = []struct {
+	kind
+	one, many string
+}{
+	{plan.Delete, "delete", "deletes"},
+	{plan.Replace, "replacement", "replacements"},
+	{plan.Forget, "forget", "forgets"},
+	{plan.Unknown, "unknown action", "unknown actions"},
+	{plan.Create, "create", "creates"},
+	{plan.Update, "update", "updates"},
+	{plan.Import, "import", "imports"},
+	{plan.Move, "move", "moves"},
+	{drift, "drifted resource", "drifted resources"},
+	{output, "output", "outputs"},
+	{remark, "note", "notes"},
+	{problem, "line on what could not be planned", "lines on what could not be planned"},
+	{row, "row of the table", "rows of the table"},
+}
+
+// A tally counts lines by their kind.
+type tally map[kind]int
+
+func count(lines []line) tally {
+	t := tally{}
+	for _, l := range lines {
+		t[l.kind]++
+	}
+	return t
+}
+
+func (t tally) add(other tally) {
+	for k, n := range other {
+		t[k] += n
+	}
+}
+
+// losses is how much an apply would lose.
+func (t tally) losses() int {
+	n := 0
+	for k := range t {
+		if k.Loses() {
+			n += t[k]
+		}
+	}
+	return n
+}
+
+// parts lists what there is any of: 9,312 creates, 1 output.
+func (t tally) parts(more string) []string {
+	var parts []string
+	for _, k := range kinds {
+		if n := t[k.kind]; n > 0 {
+			parts = append(parts, counted(n, more+k.one, more+k.many))
+		}
+	}
+	return parts
+}
+
+// sentence is the totals of a plan.
+func (t tally) sentence() string {
+	if actions := t.actions(); actions != "" {
+		return "Plan: " + actions + "."
+	}
+	if t[output] > 0 {
+		return "Only outputs change."
+	}
+	return "No changes."
+}
+
+// actions lists what there is to do: 1 to delete, 2 to create.
+func (t tally) actions() string {
+	var parts []string
+	for _, action := range plan.Actions {
+		switch n := t[action]; {
+		case n > 0 && action == plan.Unknown:
+			parts = append(parts, number(n)+" of an unknown action")
+		case n > 0:
+			parts = append(parts, number(n)+" to "+string(action))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// known is the action, or unknown if it came from somewhere that knows more.
+func known(action plan.Action) plan.Action {
+	if slices.Contains(plan.Actions, action) {
+		return action
+	}
+	return plan.Unknown
+}

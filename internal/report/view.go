@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"slipway/internal/plan"
+)
+
+// A view is a report taken apart: what both of its forms show, in lines.
+type view struct {
+	environments int
+	failed       int // of these could not be planned, or not all of them
+	layers       []layerView
+	problems     []problemView
+	total        tally
+	whole        string
+}
+
+type layerView struct {
+	place, environment, layer string
+	lost, other               []line
+	tally                     tally
+	note                      string // for the table
+}
+
+type problemView struct {
+	place  string
+	lines  []line
+	failed bool // and not only is one of its plans not whole
+}
+
+func look(r Report) view {
+	v := view{environments: len(r.Environments), total: tally{}}
+	if r.Whole != "" {
+		v.whole = name(r.Whole)
+	}
+	for _, e := range r.Environments {
+		if lines := problemLines(e); len(lines) > 0 {
+			v.problems = append(v.problems, problemView{place(e.Name, ""), lines, e.failed()})
+		}
+		if e.failed() {
+			v.failed++
+		}
+		for _, l := range e.Layers {
+			seen := lookAt(e, l)
+			v.layers = append(v.layers, seen)
+			v.total.add(seen.tally)
+		}
+	}
+	return v
+}
+
+func (e Environment) failed() bool { return len(e.Layers) == 0 || strings.TrimSpace(e.Error) != "" }
+
+func lookAt(e Environment, l Layer) layerView {
+	v := layerView{place: place(e.Name, l.Name), environment: place(e.Name, "")}
+	if l.Name != e.Name && l.Name != "" {
+		v.layer = shown(l.Name, longestPlace)
+	}
+	v.lost, v.other = linesOf(l)
+	v.tally = count(v.lost)
+	v.tally.add(count(v.other))
+	switch {
+	case l.Summary.Errored:
+		v.note = "not whole"
+	case l.Summary.Partial:
+		v.note = "partial"
+	case l.Note != "":
+		v.note = "see below"
+	}
+	return v
+}
+
+// folded says what of a layer is not lost: that may be folded.
+func (v layerView) folded() string { return strings.Join(count(v.other).parts(""), ", ") }
+
+// quiet says that there is nothing to tell.
+func (v view) quiet() bool { return len(v.total) == 0 && len(v.problems) == 0 }
+
+// subject is what the totals are of, if that is one environment or one layer.
+func (v view) subject() string {
+	switch {
+	case v.environments != 1 || len(v.layers) == 0:
+		return ""
+	case len(v.layers) == 1:
+		return v.layers[0].place
+	}
+	return v.layers[0].environment
+}
+
+// totals is the sentence that is never cut, and what else is good to know at once.
+func (v view) totals() (sentence, more string) {
+	switch {
+	case v.environments == 0:
+		return "Nothing was planned.", ""
+	case v.quiet() && v.environments > 1:
+		return fmt.Sprintf("No changes in %s environments.", number(v.environments)), ""
+	case len(v.layers) == 0:
+		return counted(v.failed, "environment", "environments") + " could not be planned.", ""
+	}
+	if n := v.total[drift]; n > 0 && len(v.layers) > 1 {
+		more += " " + counted(n, "resource was", "resources were") + " changed outside of OpenTofu."
+	}
+	if v.failed > 0 {
+		more += fmt.Sprintf(" %s of %s could not be planned.", number(v.failed), counted(v.environments, "environment", "environments"))
+	}
+	return v.total.sentence(), more
+}
+
+// heading is that of the losses.
+func (v view) heading() string {
+	verb := "would"
+	if v.total[plan.Unknown] > 0 {
+		verb = "could" // nobody knows
+	}
+	return "An apply " + verb + " lose " + counted(v.total.losses(), "resource", "resources")
+}
