@@ -215,7 +215,7 @@ func TestWorkflows(t *testing.T) {
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
 	for range 2 { // the second time it is the same comment
 		j.run("plan.yml", "plan").must(t)
-		j.run("plan.yml", "report").must(t).says(t, "**Plan: 5 to create.**")
+		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 5 to create.")
 	}
 	summary, err := os.ReadFile(filepath.Join(temp, "summary"))
 	if err != nil {

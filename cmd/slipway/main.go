@@ -113,6 +113,14 @@ func stageFlags(name string) (*flag.FlagSet, *stage.Options) {
 	flags.StringVar(&o.Secrets.Variable, "variable", "", "secrets-set: the variable")
 	flags.StringVar(&o.Secrets.Value, "value", "/run/secrets/value", "secrets-set: file with the value")
 	flags.StringVar(&o.Secrets.Content, "content", "/run/secrets/content", "secrets-edit: dotenv file with the variables")
+	flags.StringVar(&o.GitHub.Results, "results", "/results", "report, drift-issues: folder with a folder for each environment, the /out of its plan or check")
+	flags.Func("envs", "report, drift-issues: environments whose results must be there, with commas between", func(text string) error {
+		o.GitHub.Environments = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+		return nil
+	})
+	flags.StringVar(&o.GitHub.Context, "github", "/github", "report, drift-issues: folder with env, the GITHUB_ variables of the job, and event.json")
+	flags.StringVar(&o.GitHub.Token, "token", "/run/secrets/github-token", "report, drift-issues: file with the token for GitHub")
+	flags.BoolVar(&o.GitHub.DryRun, "dry-run", false, "report, drift-issues: print what would be written, and write nothing")
 	flags.StringVar(&o.Repository, "repo", "/repo", "the repository, which is only read")
 	flags.StringVar(&o.Work, "work", "/work", "a tmpfs, the one place where plain text may touch a file")
 	flags.StringVar(&o.Out, "out", "/out", "receives the result")

@@ -77,7 +77,7 @@ func (s stream) skip() error {
 
 // end makes sure that nothing follows.
 func (s stream) end() error {
-	if _, err := s.Token(); err != io.EOF {
+	if _, err := s.Token(); !errors.Is(err, io.EOF) {
 		return errShape
 	}
 	return nil

@@ -43,6 +43,8 @@ func parse(t *testing.T, text string) (blocks []block, around []string) {
 				t.Fatalf("a line inside of a block ends it: %q", l)
 			}
 			fence = ""
+		case strings.Contains(l, fence):
+			t.Fatalf("a block holds its own fence: %q", l)
 		default:
 			last := &blocks[len(blocks)-1]
 			last.lines = append(last.lines, l)

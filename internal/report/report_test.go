@@ -155,15 +155,18 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-func TestTableWithHostileNames(t *testing.T) {
-	var r Report
+func TestHostilePlaces(t *testing.T) {
+	r := Report{Whole: "``````"}
 	for _, name := range nasty {
-		r.Environments = append(r.Environments, Environment{Name: name, Layers: []Layer{{Name: name + "|", Summary: plan.Summary{Outputs: []string{"o"}}}}})
+		s := plan.Summary{Changes: append(changes(9, plan.Delete, "x[%d]"), changes(9, plan.Create, "x[%d]")...)}
+		r.Environments = append(r.Environments, Environment{Name: name, Layers: []Layer{{Name: name + "|", Summary: s}}})
 	}
-	text := Markdown(r, math.MaxInt)
-	checkMarkdown(t, text, math.MaxInt)
-	if got := strings.Count(text, "\n| "); got != len(nasty)+2 {
-		t.Errorf("got %d rows, want %d", got, len(nasty)+2)
+	for _, limit := range []int{math.MaxInt, 65_536, 30_000, 20_000, 10_000} {
+		text := Markdown(r, limit)
+		checkMarkdown(t, text, limit)
+		if got := strings.Count(text, "\n| "); limit > 20_000 && got != len(nasty)+2 {
+			t.Errorf("got %d rows, want %d", got, len(nasty)+2)
+		}
 	}
 }
 
