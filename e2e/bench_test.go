@@ -49,9 +49,19 @@ func TestBenchWarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(bucket.Environment(), "PATH="+filepath.Join(repository, ".slipway", "bin")+":"+os.Getenv("PATH"), "HOME="+t.TempDir(),
-		"TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1", "TF_VAR_admin_password=password-of-the-tests")
+	home := t.TempDir()
+	if err := os.CopyFS(filepath.Join(home, ".terraform.d/plugins"), os.DirFS(filepath.Join(repository, ".slipway/providers"))); err != nil {
+		t.Fatal(err)
+	}
+	env := append(bucket.Environment(), "PATH="+filepath.Join(repository, ".slipway", "bin")+":"+os.Getenv("PATH"), "HOME="+home,
+		"TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1", "TF_VAR_admin_password=password-of-the-tests", "OS_USERNAME=cloud-user", "OS_PASSWORD=x")
 	dir := filepath.Join(c.dir, "environments/local")
+	// The cloud has another address out here.
+	code, err := os.ReadFile(filepath.Join(dir, "main.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(string(code), "cloudsim:9000", "127.0.0.1:"+port))
 	saved := filepath.Join(t.TempDir(), "plan")
 	bare := func(env []string, init []string) time.Duration {
 		return median(func() {

@@ -210,6 +210,19 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`}, "output")
 	twice([2]string{`module.host["web"].terraform_data.host`, "administrator"}, "state-list")
 	twice([2]string{"No changes", "No changes"}, "up")
+	twice([2]string{"local: is what its code says", "local: is what its code says"}, "drift")
+	for range 2 {
+		s := span{name: "plan-files", begin: time.Now()}
+		folder := t.TempDir()
+		c.call(t, "plan-files", "--env=local", "export", "--path="+folder).must(t)
+		s.end = time.Now()
+		spans = append(spans, s)
+		for _, name := range []string{"plan/local/plan.age", "plan/local/manifest.json", "summary.json", "summary.md", "result.json"} {
+			if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 	twice([2]string{"not locked", "not locked"}, "unlock")
 	twice([2]string{"nothing was interrupted", "nothing was interrupted"}, "recover")
 
@@ -243,6 +256,46 @@ func TestLocal(t *testing.T) {
 			t.Errorf("%s was called twice and opened the environment %v times, not %d each", name, n, want)
 		}
 	}
+}
+
+// TestReview applies a plan that was exported, in a protected environment that
+// takes nothing else, and takes it away by the list of what is lost.
+func TestReview(t *testing.T) {
+	c := newCheckout(t)
+	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, settings, string(text)+"protected: true\n")
+	c.call(t, "bootstrap", "--env=local").must(t)
+	c.call(t, "apply", "--env=local").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
+	plan := filepath.Join(t.TempDir(), "plan")
+	c.call(t, "plan-files", "--env=local", "export", "--path="+plan).must(t)
+	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan is not one that this version knows")
+	plans := filepath.Join(t.TempDir(), "plans")
+	run(t, "sh", "-c", "mkdir -p "+plans+" && cp -r "+plan+" "+plans+"/local").must(t)
+	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 5 to create.")
+
+	more := filepath.Join(c.dir, "environments/local/more.tf")
+	c.file(t, more, "")
+	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "since the plan of local was made, the files of the repository has changed", "hint: dagger call plan-files --env=local export --path=plan")
+	if err := os.Remove(more); err != nil {
+		t.Fatal(err)
+	}
+	c.call(t, "apply", "--env=local", "--plan="+plan).must(t).says(t, "the plan of run", "5 to create", "admin_password = (sensitive)")
+	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "was applied already, or begun, by run")
+
+	all := strings.Join([]string{
+		`module.host["db"].terraform_data.administrator`, `module.host["db"].terraform_data.host`,
+		`module.host["web"].terraform_data.administrator`, `module.host["web"].terraform_data.host`, "openstack_compute_keypair_v2.operator",
+	}, ",")
+	c.call(t, "destroy", "--env=local", "--confirm=local").refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='"+all+"'")
+	c.call(t, "destroy", "--env=local", "--confirm=local", "--allow-destroy="+all).must(t).says(t, "5 to delete")
+
+	// An environment that is broken does not hide the others.
+	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 5 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in a checkout that has nothing, and

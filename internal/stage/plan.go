@@ -1,9 +1,9 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"slipway/internal/plan"
 	"slipway/internal/refusal"
@@ -91,13 +91,16 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 // reduced reads the saved plan and reduces it to what may be shown.
 func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 	err = r.timed("show "+r.name, func() error {
-		data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
+		var values []string
+		unread, code, err := r.tool.Read(ctx, func(output io.Reader) (err error) {
+			summary, values, err = plan.Read(output)
+			return err
+		}, tofu.ShowPlanArgs(r.planFile())...)
 		if err != nil || code != tofu.ExitOK {
 			return r.failed(ctx, "show", err)
 		}
-		var values []string
-		if summary, values, err = plan.Read(bytes.NewReader(data)); err != nil {
-			return err
+		if unread != nil {
+			return unread
 		}
 		r.hide(values...) // for the errors of an apply of this plan
 		r.warn()

@@ -60,6 +60,23 @@ func (r Runner) Output(ctx context.Context, args ...string) ([]byte, int, error)
 	return out.Bytes(), code, err
 }
 
+// Read is Run for commands whose output is too large to keep: read is given it as
+// it comes. The first error is that of read.
+func (r Runner) Read(ctx context.Context, read func(io.Reader) error, args ...string) (readErr error, code int, err error) {
+	reader, writer := io.Pipe()
+	done := make(chan error)
+	go func() {
+		err := read(reader)
+		_, _ = io.Copy(io.Discard, reader) // tofu must not wait for us
+		done <- err
+	}()
+	code, err = r.Run(ctx, writer, args...)
+	if closeErr := writer.Close(); err == nil {
+		err = closeErr
+	}
+	return <-done, code, err
+}
+
 // Events is Run for commands that print events: each is handed to each as it
 // comes, and a line that is none to other.
 func (r Runner) Events(ctx context.Context, each func(Event), other func(line []byte), args ...string) (int, error) {
