@@ -64,6 +64,11 @@ var images = []image{
 				version: "v3.4.0",
 				sum:     "h1:Ap8gvameIY5ZM7CMh7fngP/VoIyeupzKX3izoyfp9yg=",
 			}),
+			provider("ovh/ovh", goModule{
+				path:    "github.com/ovh/terraform-provider-ovh",
+				version: "v1.4.0",
+				sum:     "h1:aaNqm+AcP99s/Viql0WV3N09xqcENlwPjxReDovI8xQ=",
+			}),
 		},
 	},
 }

@@ -2,7 +2,9 @@ package stage
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,13 +15,18 @@ import (
 	"strings"
 
 	"github.com/getsops/sops/v3/stores/dotenv"
+	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 )
 
-// randomValue stands in a template for a value to be made up.
-const randomValue = "<random>"
+// What stands in a template for a value to be made up.
+const (
+	randomValue  = "<random>"
+	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's form
+	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private one
+)
 
 // secretsInit makes a SOPS file of its template, FILE.example. What it makes up
 // is known to nobody before it is sealed.
@@ -39,14 +46,9 @@ func (s *session) secretsInit(context.Context) error {
 	if err != nil {
 		return refusal.New("$EDITOR "+name+".example", "%s.example is no dotenv file", name)
 	}
-	var open []string
-	for _, variable := range slices.Sorted(maps.Keys(values)) {
-		switch values[variable] {
-		case randomValue:
-			values[variable] = rand.Text() + rand.Text() // 260 bits
-		case "":
-			open = append(open, variable)
-		}
+	open, err := fill(values)
+	if err != nil {
+		return refusal.New("$EDITOR "+name+".example", "%s.example: %v", name, err)
 	}
 	recipients, err := secrets.Rule(s.Repository, name)
 	if err != nil {
@@ -61,6 +63,52 @@ func (s *session) secretsInit(context.Context) error {
 		fmt.Fprintf(&s.report, "still to be set: %s\n", strings.Join(open, ", "))
 	}
 	return s.changed(name, sealed)
+}
+
+// fill makes up the values that a template asks for, and names the variables that
+// are left empty.
+func fill(values map[string]string) (open []string, err error) {
+	public := map[string]string{}
+	for _, variable := range slices.Sorted(maps.Keys(values)) {
+		switch values[variable] {
+		case randomValue:
+			values[variable] = rand.Text() + rand.Text() // 260 bits
+		case sshKey:
+			if values[variable], public[variable], err = newSSHKey(); err != nil {
+				return nil, err
+			}
+		case "":
+			open = append(open, variable)
+		}
+	}
+	for variable, value := range values {
+		if of, ok := strings.CutPrefix(value, sshPublicKey); ok {
+			of = strings.TrimSuffix(of, ">")
+			if public[of] == "" {
+				return nil, fmt.Errorf("%s is to be the public key of %s, which is not %s", variable, of, sshKey)
+			}
+			values[variable] = public[of]
+		}
+	}
+	return open, nil
+}
+
+// newSSHKey makes up a key pair: the private key in OpenSSH's form, the public one
+// as a line of authorized_keys.
+func newSSHKey() (private, public string, err error) {
+	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		return "", "", err
+	}
+	line, err := ssh.NewPublicKey(publicKey)
+	if err != nil {
+		return "", "", err
+	}
+	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line))), nil
 }
 
 // readDotenv returns the variables of a plain dotenv file.

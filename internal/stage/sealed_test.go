@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -327,4 +328,38 @@ func TestBlackBoxTampered(t *testing.T) {
 	// As it was made, it is taken.
 	p.run("apply", planOf(planned)).must(t, Done)
 	cloud.call(http.MethodGet, "/compute/v2.1/os-keypairs/operator", "", http.StatusOK)
+}
+
+// Two applies of one plan at once: one does it, and the other is refused.
+func TestBlackBoxTwoReviewed(t *testing.T) {
+	p := newProject(t, `
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "sleep 3"
+  }
+}`)
+	p.protected()
+	p.run("bootstrap").must(t, Done)
+	p.run("plan", keep).must(t, Changes)
+	var both [2]ended
+	options := [2]Options{p.options(), p.options()}
+	var group sync.WaitGroup
+	for i := range both {
+		group.Go(func() {
+			var output bytes.Buffer
+			o := options[i]
+			o.Stdout, o.Stderr = &output, &output
+			both[i] = ended{code: Run(t.Context(), "apply", o), stdout: output.String()}
+		})
+	}
+	group.Wait()
+	refused := both[0]
+	if both[0].code == Done {
+		refused = both[1]
+	}
+	if both[0].code+both[1].code != Done+BadInput || !strings.Contains(refused.stdout, "run") {
+		t.Errorf("%d: %s\n%d: %s", both[0].code, both[0].stdout, both[1].code, both[1].stdout)
+	}
+	p.run("state-list").says(t, "test: terraform_data.slow\n")
+	p.run("plan").must(t, Done)
 }
