@@ -430,7 +430,7 @@ resource "terraform_data" "slow" {
 // The checks need no secret.
 func TestChecks(t *testing.T) {
 	c := newCheckout(t)
-	c.call(t, "environments").must(t).says(t, "local  no         local")
+	c.call(t, "environments").must(t).says(t, "local  no         there        local")
 	c.call(t, "fmt").must(t).says(t, "every file has the standard form")
 	c.call(t, "validate").must(t).says(t, "environments/local: valid")
 	c.call(t, "test").must(t).says(t, "modules/host: 3 passed, 0 failed")

@@ -27,6 +27,8 @@ type Environment struct {
 
 	// CredentialFiles are the files that Credentials name, from the repository's root.
 	CredentialFiles []string `yaml:"-" json:"-"`
+	// MissingCredentials are those that are named and not there.
+	MissingCredentials []string `yaml:"-" json:"-"`
 }
 
 // A Layer is a root module with a state of its own.
@@ -75,6 +77,19 @@ type Ignore struct {
 
 // Expired says whether the day is past.
 func (i Ignore) Expired(now time.Time) bool { return now.UTC().Format(time.DateOnly) > i.Until }
+
+// NeedCredentials refuses an environment whose credentials are not all there.
+func (e *Environment) NeedCredentials() error {
+	if len(e.MissingCredentials) == 0 {
+		return nil
+	}
+	const command = "dagger call secrets init --file="
+	hint := command + strings.Join(e.MissingCredentials, " && "+command)
+	if len(e.MissingCredentials) == 1 {
+		return refuse(hint, "there is no file %s", e.MissingCredentials[0])
+	}
+	return refuse(hint, "there are no files %s", enumerate(e.MissingCredentials))
+}
 
 // LayerName is that of the layer within its environment.
 func (e *Environment) LayerName(l Layer) string {

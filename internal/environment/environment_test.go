@@ -39,6 +39,9 @@ func TestLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			e, err := Load(repository, strings.TrimSpace(environment))
+			if err == nil {
+				err = e.NeedCredentials()
+			}
 			got := describeResult(t, e, err)
 			if strings.HasPrefix(name, "valid") != (err == nil) {
 				t.Errorf("the name says otherwise: %s", got)

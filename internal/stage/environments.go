@@ -20,13 +20,13 @@ func (s *session) environments(context.Context) error {
 		return err
 	}
 	table := tabwriter.NewWriter(&s.report, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tPROTECTED\tLAYERS\tDESCRIPTION")
+	fmt.Fprintln(table, "NAME\tPROTECTED\tCREDENTIALS\tLAYERS\tDESCRIPTION")
 	var faults []error
 	for _, name := range names {
 		e, err := environment.Load(repository, name)
 		if err != nil {
 			faults = append(faults, err)
-			fmt.Fprintf(table, "%s\t?\t?\tat fault: %v\n", name, err)
+			fmt.Fprintf(table, "%s\t?\t?\t?\tat fault: %v\n", name, err)
 			continue
 		}
 		protected := "no"
@@ -37,7 +37,11 @@ func (s *session) environments(context.Context) error {
 		for _, l := range e.Layers {
 			layers = append(layers, e.LayerName(l))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, protected, strings.Join(layers, ", "), e.Description)
+		credentials := "there"
+		if len(e.MissingCredentials) > 0 {
+			credentials = "missing"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name, protected, credentials, strings.Join(layers, ", "), e.Description)
 	}
 	if err := table.Flush(); err != nil {
 		return err

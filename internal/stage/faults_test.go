@@ -60,6 +60,20 @@ func TestBlackBoxRefuses(t *testing.T) {
 			},
 			code: BadInput, says: []string{"it was changed without sops"},
 		},
+		"credentials that are not there": {
+			change: func(p *project) {
+				if err := os.Remove(filepath.Join(p.dir, "credentials/test.enc.env")); err != nil {
+					p.t.Fatal(err)
+				}
+			},
+			code: BadInput, says: []string{"there is no file credentials/test.enc.env", "hint: dagger call secrets init --file=credentials/test.enc.env"},
+		},
+		"credentials that are still to be set": {
+			change: func(p *project) {
+				p.write("credentials/test.enc.env.example", "STATE_PASSPHRASE=<random>\nOS_PASSWORD=\nOS_USERNAME=\n")
+			},
+			code: BadInput, says: []string{"credentials/test.enc.env has no OS_PASSWORD, OS_USERNAME", "hint: dagger call secrets set --file=credentials/test.enc.env --variable=OS_PASSWORD"},
+		},
 		"credentials in plain text": {
 			change: func(p *project) { p.write("credentials/test.enc.env", "PASSWORD=canary-in-plain-text\n") },
 			code:   BadInput, says: []string{"credentials/test.enc.env is not encrypted", "sops --encrypt --in-place"},

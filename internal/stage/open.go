@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,9 @@ func (s *session) load() error {
 	repository := os.DirFS(s.Repository)
 	var err error
 	if s.environment, err = environment.Load(repository, s.Environment); err != nil {
+		return err
+	}
+	if err := s.environment.NeedCredentials(); err != nil {
 		return err
 	}
 	if err := s.readIdentity(); err != nil {
@@ -50,6 +54,9 @@ func (s *session) load() error {
 			return err
 		}
 	}
+	if err := s.refuseUnset(repository); err != nil {
+		return err
+	}
 	s.hide()
 	if s.redactor.Skipped > 0 {
 		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", s.redactor.Skipped)
@@ -69,6 +76,35 @@ func (s *session) load() error {
 				names = append(names, s.environment.LayerName(l))
 			}
 			return refusal.New(fmt.Sprintf("the layers of %s are %s", s.Environment, strings.Join(names, ", ")), "environment %s has no layer %q", s.Environment, s.Layer)
+		}
+	}
+	return nil
+}
+
+// refuseUnset names the variables that the credentials' templates leave to be set,
+// and that are not.
+func (s *session) refuseUnset(repository fs.FS) error {
+	for _, name := range s.environment.CredentialFiles {
+		data, err := fs.ReadFile(repository, name+".example")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		template, err := readDotenv(data)
+		if err != nil {
+			return refusal.New("$EDITOR "+name+".example", "%s.example is no dotenv file", name)
+		}
+		var unset []string
+		for _, variable := range slices.Sorted(maps.Keys(template)) {
+			if template[variable] == "" && s.credentials[variable] == "" {
+				unset = append(unset, variable)
+			}
+		}
+		if len(unset) > 0 {
+			return refusal.New(fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", name, unset[0]),
+				"%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
 		}
 	}
 	return nil
