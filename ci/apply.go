@@ -95,3 +95,22 @@ func (m *Slipway) Destroy(
 ) (string, error) {
 	return m.onEnvironment(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm, "--allow-destroy="+allowDestroy)
 }
+
+// Down takes away all that the code made, and the plans that are kept of it.
+//
+// +cache="never"
+func (m *Slipway) Down(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// The environment's name once more.
+	//
+	// +optional
+	confirm string,
+	// Addresses that a protected environment may lose, with commas between.
+	//
+	// +optional
+	allowDestroy string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "down", "--confirm="+confirm, "--allow-destroy="+allowDestroy)
+}

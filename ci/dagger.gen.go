@@ -459,6 +459,34 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Destroy(&parent, ctx, env, confirm, layer, allowDestroy)
+		case "Down":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			var allowDestroy string
+			if inputArgs["allowDestroy"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["allowDestroy"]), &allowDestroy)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg allowDestroy", err))
+				}
+			}
+			return (*Slipway).Down(&parent, ctx, env, confirm, allowDestroy)
 		case "Drift":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -718,6 +746,20 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Secrets(&parent), nil
+		case "Start":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Start(&parent, ctx, env)
 		case "StateList":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -739,6 +781,41 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).StateList(&parent, ctx, env, layer)
+		case "Status":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Status(&parent, ctx, env)
+		case "Stop":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			return (*Slipway).Stop(&parent, ctx, env, confirm)
 		case "Test":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -67,6 +67,31 @@ func (s *session) destroy(ctx context.Context) error {
 	return nil
 }
 
+// down takes everything away, and then what was kept beside the states: plans and
+// the record of the last check.
+func (s *session) down(ctx context.Context) error {
+	if err := s.destroy(ctx); err != nil || s.store == nil {
+		return err
+	}
+	var keys []string
+	for _, prefix := range []string{"plans/" + s.Environment + "/", "drift/" + s.Environment + ".json"} {
+		objects, err := s.store.List(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			keys = append(keys, o.Key)
+		}
+	}
+	for _, key := range keys {
+		if err := s.store.Remove(ctx, key); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(&s.report, "%s: %d kept plans and records were taken away\n", s.Environment, len(keys))
+	return nil
+}
+
 // guardDestroy has a protected environment's losses allowed one by one.
 func (s *session) guardDestroy(ctx context.Context, roots []*root) error {
 	if !s.environment.Protected {

@@ -105,3 +105,24 @@ func TestBlackBoxLayers(t *testing.T) {
 		t.Errorf("destroy begins with %v", first)
 	}
 }
+
+// down leaves nothing beside the states.
+func TestBlackBoxDown(t *testing.T) {
+	p := newProject(t, one)
+	p.run("up").must(t, Done)
+	p.run("plan", keep).must(t, Done)
+	p.run("drift").must(t, Done)
+	p.run("down").must(t, BadInput).says(t, "hint: dagger call down --env=test --confirm=test")
+	for range 2 {
+		p.run("down", confirm).must(t, Done).says(t, "kept plans and records were taken away")
+		objects, err := p.bucket().List(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range objects {
+			if o.Key != "test/test.tfstate" && o.Key != "test/environment.json" {
+				t.Errorf("%s is left", o.Key)
+			}
+		}
+	}
+}

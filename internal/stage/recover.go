@@ -93,14 +93,14 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) error {
 		}
 	}
 	for _, e := range account.Made {
-		attributes, ok := recorded[e.Address]
+		resource, ok := recorded[e.Address]
 		switch {
 		case e.ID == "":
 			if !ok {
 				r.reportf("%s was made, but its provider tells no ID to import it by: import it by hand", e.Address)
 			}
 			continue
-		case ok && fmt.Sprint(attributes[e.IDKey]) == e.ID:
+		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
 			continue
 		case ok: // of the object that it replaced
 			remove = append(remove, e.Address)
@@ -129,8 +129,8 @@ func (r *root) reportf(format string, args ...any) {
 	r.report.WriteString(r.name + ": " + plain(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// recorded are the attributes of the managed resources in the state, by address.
-func (r *root) recorded(ctx context.Context) (map[string]map[string]any, error) {
+// recorded are the managed resources in the state, by address.
+func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, error) {
 	data, code, err := r.tool.Output(ctx, tofu.ShowStateArgs()...)
 	if err != nil || code != tofu.ExitOK {
 		return nil, r.failed(ctx, "show", err)
@@ -141,7 +141,7 @@ func (r *root) recorded(ctx context.Context) (map[string]map[string]any, error) 
 	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, fmt.Errorf("the state of %s is not JSON of a known version", r.name)
 	}
-	found := map[string]map[string]any{}
+	found := map[string]*tfjson.StateResource{}
 	var walk func(*tfjson.StateModule)
 	walk = func(m *tfjson.StateModule) {
 		if m == nil {
@@ -149,7 +149,7 @@ func (r *root) recorded(ctx context.Context) (map[string]map[string]any, error) 
 		}
 		for _, resource := range m.Resources {
 			if resource.Mode == tfjson.ManagedResourceMode {
-				found[resource.Address] = resource.AttributeValues
+				found[resource.Address] = resource
 			}
 		}
 		for _, child := range m.ChildModules {

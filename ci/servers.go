@@ -1,0 +1,41 @@
+package main
+
+import "context"
+
+// Status shows the servers of an environment, and whether they run.
+//
+// +cache="never"
+func (m *Slipway) Status(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "status")
+}
+
+// Start has the servers of an environment run.
+//
+// +cache="never"
+func (m *Slipway) Start(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "start")
+}
+
+// Stop shuts the servers of an environment down. Nothing on them is lost, and an
+// apply starts them again.
+//
+// +cache="never"
+func (m *Slipway) Stop(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// The environment's name once more, where it is protected.
+	//
+	// +optional
+	confirm string,
+) (string, error) {
+	return m.onEnvironment(ctx, env, "stop", "--confirm="+confirm)
+}
