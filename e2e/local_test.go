@@ -295,7 +295,7 @@ func TestReview(t *testing.T) {
 
 	// An environment that is broken does not hide the others.
 	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
-	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 5 not applied yet")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 7 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in a checkout that has nothing, and
