@@ -36,7 +36,7 @@ func (m *Slipway) Plan(
 
 // PlanFiles makes a plan and returns what it leaves: the sealed plan, the summary and the result.
 //
-// Follow it by `export --path=plan`, and later by `apply --plan=plan`. A plan that
+// Follow it by `export --path=.slipway/plan`, and later by `apply --plan=.slipway/plan`. A plan that
 // failed leaves its result, too.
 //
 // +cache="never"

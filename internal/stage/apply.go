@@ -25,7 +25,7 @@ func (s *session) apply(ctx context.Context) error {
 		s.Reviewed = true
 	}
 	if s.Reviewed && s.store == nil {
-		return refusal.New("dagger call apply --env="+s.Environment+" --plan=plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
+		return refusal.New("dagger call apply --env="+s.Environment+" --plan=.slipway/plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
 	}
 	roots, err := s.roots()
 	if err != nil {

@@ -23,13 +23,13 @@ type GitHubOptions struct {
 	DryRun       bool     // print what would be written, and write nothing
 }
 
-const contextHint = "mkdir -p github && env | grep ^GITHUB_ > github/env && cp \"$GITHUB_EVENT_PATH\" github/event.json"
+const contextHint = "mkdir -p .slipway/github && env | grep ^GITHUB_ >.slipway/github/env && cp \"$GITHUB_EVENT_PATH\" .slipway/github/event.json"
 
 // githubContext reads what GitHub says of the run.
 func (s *session) githubContext() (github.Context, error) {
 	data, err := os.ReadFile(s.GitHub.Context + "/env")
 	if errors.Is(err, fs.ErrNotExist) {
-		return github.Context{}, refusal.New(contextHint+"; then add --github=github", "nothing says which repository of GitHub this is")
+		return github.Context{}, refusal.New(contextHint+"; then add --github=.slipway/github", "nothing says which repository of GitHub this is")
 	}
 	if err != nil {
 		return github.Context{}, err

@@ -107,7 +107,7 @@ func TestBlackBoxComment(t *testing.T) {
 		says   []string
 	}{
 		"no token":       {func(o *Options) { o.GitHub.Token = "/nonexistent" }, []string{"no token for GitHub is given", "hint: --token=env://GITHUB_TOKEN"}},
-		"no context":     {func(o *Options) { o.GitHub.Context = "/nonexistent" }, []string{"nothing says which repository", "hint: mkdir -p github"}},
+		"no context":     {func(o *Options) { o.GitHub.Context = "/nonexistent" }, []string{"nothing says which repository", "hint: mkdir -p .slipway/github"}},
 		"no results":     {func(o *Options) { o.GitHub.Results = t.TempDir(); o.GitHub.Environments = nil }, []string{"there is no result of any environment"}},
 		"no environment": {func(o *Options) { o.GitHub.Environments = []string{"../etc"} }, []string{`"../etc" cannot be the name of an environment`}},
 	} {

@@ -65,7 +65,7 @@ func (s *session) planCommand() string {
 		command += " --layer=" + s.Layer
 	}
 	if s.Plan != "" {
-		return command + " export --path=plan"
+		return command + " export --path=.slipway/plan"
 	}
 	return command + " --keep"
 }

@@ -40,7 +40,7 @@ func (s *session) checkSeal() error {
 		}
 	}
 	if s.Keep && s.store == nil {
-		return refusal.New("dagger call plan-files --env="+s.Environment+" export --path=plan", "the state of %s is in no bucket, so its plan cannot be kept there", s.Environment)
+		return refusal.New("dagger call plan-files --env="+s.Environment+" export --path=.slipway/plan", "the state of %s is in no bucket, so its plan cannot be kept there", s.Environment)
 	}
 	return nil
 }

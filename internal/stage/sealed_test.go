@@ -179,7 +179,7 @@ func TestBlackBoxBindings(t *testing.T) {
 			if c.option == nil {
 				c.option = func(*Options) {}
 			}
-			refused := p.run("apply", planOf(planned), c.option).must(t, BadInput).says(t, c.says, "hint: dagger call plan-files --env=test export --path=plan")
+			refused := p.run("apply", planOf(planned), c.option).must(t, BadInput).says(t, c.says, "hint: dagger call plan-files --env=test export --path=.slipway/plan")
 			refused.startsNothing(t)
 		})
 	}

@@ -36,7 +36,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestCompareMismatch(t *testing.T) {
-	rows, err := Compare(t.Context(), root, []pins.Pin{{Name: "DEBIAN", Tag: "bookworm-slim"}, golang, opentofu})
+	rows, err := Compare(t.Context(), root, []pins.Pin{{Name: "DEBIAN", Tag: "bookworm-slim"}, golang, opentofu, {Name: "PROVIDERS", Tag: "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
