@@ -1,6 +1,11 @@
 package main
 
-import "context"
+import (
+	"context"
+	"crypto/rand"
+
+	"dagger/slipway/internal/dagger"
+)
 
 // Status shows the servers of an environment, and whether they run.
 //
@@ -38,4 +43,24 @@ func (m *Slipway) Stop(
 	confirm string,
 ) (string, error) {
 	return m.onEnvironment(ctx, env, "stop", "--confirm="+confirm)
+}
+
+// Ssh opens a shell on a host of an environment. Its key is checked.
+//
+// +cache="never"
+func (m *Slipway) Ssh(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Name of the host, where there are several.
+	//
+	// +optional
+	host string,
+) error {
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return err
+	}
+	_, err = container.Terminal(dagger.ContainerTerminalOpts{Cmd: []string{"slipway", "ssh", "--env=" + env, "--host=" + host, "--run-id=" + rand.Text()}}).Sync(ctx)
+	return err
 }

@@ -107,6 +107,7 @@ func stageFlags(name string) (*flag.FlagSet, *stage.Options) {
 	flags.BoolVar(&o.Reviewed, "reviewed", false, "apply: the plan that is kept in the state's bucket for these files")
 	flags.StringVar(&o.AllowDestroy, "allow-destroy", "", "apply, destroy: what a protected environment may lose, addresses with commas between")
 	flags.StringVar(&o.Confirm, "confirm", "", "the environment's name, where a stage asks for it")
+	flags.StringVar(&o.Host, "host", "", "ssh: the host's name, where there are several")
 	flags.StringVar(&o.LockID, "lock-id", "", "unlock: the lock to take away though its holder is not known to be dead")
 	flags.StringVar(&o.From, "from", "", "recover: the /out of the run that was interrupted")
 	flags.StringVar(&o.Secrets.File, "file", "", "secrets: file below credentials/")

@@ -11,6 +11,7 @@ import (
 
 	"slipway/internal/journal"
 	"slipway/internal/refusal"
+	"slipway/internal/remote"
 	"slipway/internal/tofu"
 )
 
@@ -34,14 +35,20 @@ func (s *session) apply(ctx context.Context) error {
 	if s.Plan != "" || s.Reviewed {
 		return s.applyReviewed(ctx, roots)
 	}
+	var hosts []remote.Host
 	for _, r := range roots {
 		outputs, err := r.change(ctx, tofu.Plan{})
 		if err != nil {
 			return err
 		}
 		r.showOutputs(outputs)
+		made, err := hostsIn(r.name, outputs)
+		if err != nil {
+			return err
+		}
+		hosts = append(hosts, made...)
 	}
-	return nil
+	return s.await(ctx, hosts)
 }
 
 // destroy takes everything away, the last layer first.

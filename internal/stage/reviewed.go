@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/manifest"
 	"slipway/internal/refusal"
+	"slipway/internal/remote"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -39,6 +40,7 @@ func (s *session) applyReviewed(ctx context.Context, roots []*root) error {
 	if err := s.guard(lost); err != nil {
 		return err
 	}
+	var hosts []remote.Host
 	for i, r := range roots {
 		p := plans[i]
 		if p.After != "" {
@@ -51,8 +53,13 @@ func (s *session) applyReviewed(ctx context.Context, roots []*root) error {
 			return err
 		}
 		r.showOutputs(outputs)
+		made, err := hostsIn(r.name, outputs)
+		if err != nil {
+			return err
+		}
+		hosts = append(hosts, made...)
 	}
-	return nil
+	return s.await(ctx, hosts)
 }
 
 // planCommand makes a plan that takes the place of one that is refused.

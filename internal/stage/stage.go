@@ -39,6 +39,7 @@ type Options struct {
 	Pins         string        // file that names the images of this container; it need not be there
 	Plan         string        // apply: folder of an earlier plan's /out
 	Reviewed     bool          // apply: the plan that is kept in the state's bucket for these files
+	Host         string        // ssh: its name, where there are several
 	AllowDestroy string        // apply, destroy: the addresses that a protected environment may lose
 
 	Secrets SecretsOptions // of the secrets stages
@@ -110,6 +111,7 @@ var stages = map[string]func(*session, context.Context) error{
 	"drift-issues":       (*session).driftIssues,
 	"status":             (*session).status,
 	"start":              (*session).start,
+	"ssh":                (*session).ssh,
 	"stop":               (*session).stop,
 	"environments":       (*session).environments,
 	"fmt":                (*session).format,

@@ -1,0 +1,174 @@
+package remote
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+func newKey(t *testing.T) ssh.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+// A server speaks SSH on this machine. Each command it is given takes the next of
+// its exit codes, the last one again and again.
+type server struct {
+	Host
+	commands chan string
+	codes    atomic.Pointer[[]uint32]
+}
+
+// serve lets the operator in whose key it is.
+func serve(t *testing.T, hostKey ssh.Signer, operator ssh.PublicKey, codes ...uint32) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	port := listener.Addr().(*net.TCPAddr).Port
+	s := &server{
+		Host: Host{
+			Name: "test-backend", Address: "127.0.0.1", User: "debian", Port: port,
+			KnownHosts: fmt.Sprintf("192.0.2.1,[127.0.0.1]:%d %s", port, ssh.MarshalAuthorizedKey(hostKey.PublicKey())),
+		},
+		commands: make(chan string, 100),
+	}
+	s.codes.Store(&codes)
+	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if c.User() != "debian" || string(key.Marshal()) != string(operator.Marshal()) {
+			return nil, errors.New("unknown")
+		}
+		return nil, nil
+	}}
+	config.AddHostKey(hostKey)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go s.talk(connection, config)
+		}
+	}()
+	return s
+}
+
+func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
+	_, channels, requests, err := ssh.NewServerConn(connection, config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for incoming := range channels {
+		channel, requests, err := incoming.Accept()
+		if err != nil {
+			return
+		}
+		for request := range requests {
+			_ = request.Reply(request.Type == "exec", nil)
+			if request.Type != "exec" {
+				continue
+			}
+			s.commands <- string(request.Payload[4:])
+			codes := *s.codes.Load()
+			code := codes[0]
+			if len(codes) > 1 {
+				rest := codes[1:]
+				s.codes.Store(&rest)
+			}
+			_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{code}))
+			_ = channel.Close()
+		}
+	}
+}
+
+var quick = Patience{5, time.Millisecond}
+
+// A host is waited for, and then the end of its first boot.
+func TestWait(t *testing.T) {
+	operator := newKey(t)
+	s := serve(t, newKey(t), operator.PublicKey(), 1, 1, 0)
+	var said []string
+	progress := func(text string) { said = append(said, text) }
+	client, err := WaitForSSH(t.Context(), s.Host, operator, quick, progress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := WaitForMarker(t.Context(), s.Host, client, "/it's there", quick, progress); err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 2 || !strings.Contains(said[1], "test-backend: the first boot is not finished yet (2 of 5)") {
+		t.Errorf("it said %q", said)
+	}
+	if got, want := <-s.commands, `test -e '/it'\''s there'`; got != want {
+		t.Errorf("it ran %s, want %s", got, want)
+	}
+}
+
+// Each wait ends, and says why.
+func TestWaitEnds(t *testing.T) {
+	operator, hostKey := newKey(t), newKey(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := silent.Addr().(*net.TCPAddr).Port
+	_ = silent.Close()
+	for name, c := range map[string]struct {
+		change   func(*Host)
+		key      ssh.Signer
+		want     string
+		attempts int32 // of which the last tells no progress
+	}{
+		"nobody listens": {func(h *Host) {
+			h.Port = closed
+			h.KnownHosts = "127.0.0.1 " + h.KnownHosts[strings.Index(h.KnownHosts, " "):]
+		}, operator, "cannot be reached by SSH at 127.0.0.1, after 5 attempts", 4},
+		"another host key":   {func(h *Host) { h.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(newKey(t).PublicKey())) }, operator, "it has another host key", 0},
+		"no host key":        {func(h *Host) { h.KnownHosts = "" }, operator, "known_hosts of test-backend has no line for 127.0.0.1", 0},
+		"a stranger's key":   {func(*Host) {}, newKey(t), "unable to authenticate", 4},
+		"another user's key": {func(h *Host) { h.User = "root" }, operator, "unable to authenticate", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, hostKey, operator.PublicKey(), 0)
+			c.change(&s.Host)
+			var said atomic.Int32
+			client, err := WaitForSSH(t.Context(), s.Host, c.key, quick, func(string) { said.Add(1) })
+			if err == nil {
+				_ = client.Close()
+				t.Fatal("it lets us in")
+			}
+			if !strings.Contains(err.Error(), c.want) || said.Load() != c.attempts {
+				t.Errorf("got %v, %d times", err, said.Load())
+			}
+		})
+	}
+	s := serve(t, hostKey, operator.PublicKey(), 1)
+	client, err := WaitForSSH(t.Context(), s.Host, operator, quick, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err == nil || !strings.Contains(err.Error(), "has not finished its first boot within 5ms: /marker is not there") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/refusal"
+	"slipway/internal/remote"
+	"slipway/internal/tofu"
+)
+
+const (
+	// inventoryOutput is the output by which a root module says which hosts it made:
+	// one, or several by name.
+	inventoryOutput = "ansible_inventory"
+	// operatorKey is the private key, among the credentials, that they let in.
+	operatorKey = "SSH_PRIVATE_KEY"
+	// bootMarker is the last that cloud-init makes on a host.
+	bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
+)
+
+// hostsIn reads the hosts out of a layer's outputs.
+func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
+	output, ok := outputs[inventoryOutput]
+	if !ok || output.Sensitive || len(output.Value) == 0 || string(output.Value) == "null" {
+		return nil, nil
+	}
+	var one remote.Host
+	if json.Unmarshal(output.Value, &one) == nil && one.Address != "" {
+		one.Name = layer
+		return []remote.Host{one}, nil
+	}
+	var several map[string]remote.Host
+	if err := json.Unmarshal(output.Value, &several); err != nil {
+		return nil, fmt.Errorf("the output %s of %s is not one host, and not hosts by name", inventoryOutput, layer)
+	}
+	var list []remote.Host
+	for _, name := range slices.Sorted(maps.Keys(several)) {
+		h := several[name]
+		if h.Address == "" {
+			return nil, fmt.Errorf("the output %s of %s has no address for %s", inventoryOutput, layer, name)
+		}
+		h.Name = name
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+// privateKey is the operator's, or nil if the credentials have none.
+func (s *session) privateKey() (ssh.Signer, error) {
+	text := s.credentials[operatorKey]
+	if text == "" {
+		return nil, nil
+	}
+	key, err := ssh.ParsePrivateKey([]byte(text))
+	if err != nil {
+		// The error of the library may quote the key.
+		return nil, refusal.New(s.setCommand(operatorKey), "%s in the credentials of %s is no private key without a passphrase", operatorKey, s.Environment)
+	}
+	return key, nil
+}
+
+// await waits until the hosts let us in and have finished their first boot.
+func (s *session) await(ctx context.Context, hosts []remote.Host) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	key, err := s.privateKey()
+	if err != nil {
+		return err
+	}
+	if key == nil {
+		s.say("note: the hosts are not waited for, because the credentials of %s have no %s", s.Environment, operatorKey)
+		return nil
+	}
+	progress := func(text string) { s.say("%s", plain(text)) }
+	for _, h := range hosts {
+		err := s.timed("wait for "+h.Name, func() error {
+			client, err := remote.WaitForSSH(ctx, h, key, remote.ForSSH, progress)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			return remote.WaitForMarker(ctx, h, client, bootMarker, remote.ForMarker, progress)
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&s.report, "%s is up at %s\n", plain(h.Name), plain(h.Address))
+	}
+	return nil
+}
+
+// ssh opens a shell on a host, whose key is checked.
+func (s *session) ssh(ctx context.Context) error {
+	var hosts []remote.Host
+	err := s.each(ctx, func(r *root) error {
+		outputs, err := r.outputs(ctx)
+		if err != nil {
+			return err
+		}
+		found, err := hostsIn(r.name, outputs)
+		hosts = append(hosts, found...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h, err := s.chosen(hosts)
+	if err != nil {
+		return err
+	}
+	key, err := s.privateKey()
+	if err == nil && key == nil {
+		err = refusal.New(s.setCommand(operatorKey), "the credentials of %s have no %s, by which its hosts are entered", s.Environment, operatorKey)
+	}
+	if err != nil {
+		return err
+	}
+	client, err := remote.Dial(ctx, h, key)
+	if err != nil {
+		return fmt.Errorf("log in to %s at %s: %w", h.Name, h.Address, err)
+	}
+	defer client.Close()
+	return remote.Terminal(ctx, client)
+}
+
+// chosen is the host that was named, or the only one.
+func (s *session) chosen(hosts []remote.Host) (remote.Host, error) {
+	var names []string
+	for _, h := range hosts {
+		if h.Name == s.Host || s.Host == "" && len(hosts) == 1 {
+			return h, nil
+		}
+		names = append(names, h.Name)
+	}
+	if len(hosts) == 0 {
+		return remote.Host{}, refusal.New("dagger call apply --env="+s.Environment, "environment %s has no hosts: no layer has an output %s", s.Environment, inventoryOutput)
+	}
+	hint := "dagger call ssh --env=" + s.Environment + " --host=" + names[0]
+	if s.Host == "" {
+		return remote.Host{}, refusal.New(hint, "environment %s has several hosts: %s", s.Environment, strings.Join(names, ", "))
+	}
+	return remote.Host{}, refusal.New(hint, "environment %s has no host %q; its hosts are %s", s.Environment, s.Host, strings.Join(names, ", "))
+}
