@@ -23,7 +23,7 @@ var (
 
 // check holds what was decoded against the rules and against the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy, s.checkDrift} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy, s.checkSSH, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}
@@ -188,6 +188,24 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 	}
 	if !there || !mode.IsRegular() {
 		return s.refuse("deploy.playbook", "$EDITOR "+folder+playbook, "there is no file %s", folder+playbook)
+	}
+	return nil
+}
+
+func (s *source) checkSSH(_ fs.FS, e *Environment) error {
+	if e.SSH == nil {
+		return nil
+	}
+	const at = "ssh.proxy"
+	if e.SSH.Proxy == "" {
+		return s.refuse("ssh", edit("write proxy: and its URL, or delete the section"), "ssh has no proxy")
+	}
+	if err := s.checkURL(at, e.SSH.Proxy); err != nil {
+		return err
+	}
+	u, err := url.Parse(e.SSH.Proxy)
+	if err != nil || u.Scheme != "http" || u.Port() == "" {
+		return s.refuse(at, edit("write it as http://host:port"), "%s is no http URL with a port", at)
 	}
 	return nil
 }

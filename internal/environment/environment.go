@@ -23,6 +23,7 @@ type Environment struct {
 	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
+	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached; absent: at their addresses"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
 
 	// CredentialFiles are the files that Credentials name, from the repository's root.
@@ -59,6 +60,11 @@ type HTTP struct {
 // Deploy is the Ansible stage.
 type Deploy struct {
 	Playbook string `yaml:"playbook" json:"playbook" jsonschema:"description=File below ansible/playbooks"`
+}
+
+// SSH says how the hosts are reached.
+type SSH struct {
+	Proxy string `yaml:"proxy" json:"proxy" jsonschema:"description=URL of an HTTP proxy that leads to the hosts; it need not be trusted"`
 }
 
 // Drift says which changes behind OpenTofu's back are expected, for a while.

@@ -84,3 +84,10 @@ func (s Summary) Losses() []string {
 	slices.Sort(addresses)
 	return slices.Compact(addresses)
 }
+
+// Relevant is the summary less the drift that the plan leaves as it is: times,
+// states and labels that a cloud changes by itself, in most plans.
+func (s Summary) Relevant() Summary {
+	s.Drift = slices.DeleteFunc(slices.Clone(s.Drift), func(d Drift) bool { return !d.Answered })
+	return s
+}

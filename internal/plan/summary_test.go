@@ -85,3 +85,11 @@ func TestLosses(t *testing.T) {
 		t.Errorf("got %q of nothing", got)
 	}
 }
+
+// What the plan leaves as it is, is not relevant to it.
+func TestRelevant(t *testing.T) {
+	s := Summary{Drift: []Drift{{Address: "a.b"}, {Address: "a.c", Answered: true}}, Outputs: []string{"x"}}
+	if got := s.Relevant(); len(got.Drift) != 1 || got.Drift[0].Address != "a.c" || len(got.Outputs) != 1 || len(s.Drift) != 2 {
+		t.Errorf("got %+v of %+v", got, s)
+	}
+}

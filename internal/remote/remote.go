@@ -23,6 +23,7 @@ type Host struct {
 	Port       int      `json:"port"`
 	KnownHosts string   `json:"known_hosts"` // lines of that file
 	Groups     []string `json:"groups"`
+	Proxy      string   `json:"-"` // URL of an HTTP proxy that leads to it; empty: none
 }
 
 // key is the host's public key, out of the line for its address.
@@ -53,7 +54,7 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		return nil, err
 	}
 	address := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
-	connection, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", address)
+	connection, err := connect(ctx, h.Proxy, address)
 	if err != nil {
 		return nil, err
 	}

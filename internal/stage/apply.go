@@ -41,8 +41,7 @@ func (s *session) apply(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.showOutputs(outputs)
-		made, err := hostsIn(r.name, outputs)
+		made, err := r.made(outputs)
 		if err != nil {
 			return err
 		}

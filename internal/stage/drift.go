@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"slipway/internal/drift"
+	"slipway/internal/environment"
+	"slipway/internal/plan"
 	"slipway/internal/refusal"
 	"slipway/internal/state"
-	"slipway/internal/tofu"
 )
 
 // driftName is what a check leaves in /out, for the issue.
@@ -46,39 +47,23 @@ func (s *session) drift(ctx context.Context) error {
 }
 
 func (s *session) checkDrift(ctx context.Context, check *drift.Check) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
-		return err
+	var expected []environment.Ignore
+	settings := func() error {
+		if d := s.environment.Drift; d != nil {
+			expected, check.After = d.Ignore, max(1, d.After)
+		}
+		return nil
 	}
-	settings := s.environment.Drift
-	if settings != nil && settings.After > 0 {
-		check.After = settings.After
-	}
-	roots, err := s.roots()
+	err := s.eachPlanned(ctx, settings, func(r *root, summary plan.Summary) error {
+		check.Layers = append(check.Layers, drift.Judge(r.name, summary, expected, check.Time))
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	for _, r := range roots {
-		if err := r.noteRuns(ctx); err != nil {
-			return err
-		}
-		if err := r.init(ctx); err != nil {
-			return err
-		}
-		summary, err := r.planned(ctx, tofu.Plan{})
-		if err != nil {
-			return err
-		}
-		layer := drift.Judge(r.name, summary, nil, check.Time)
-		if settings != nil {
-			layer = drift.Judge(r.name, summary, settings.Ignore, check.Time)
-		}
-		check.Layers = append(check.Layers, layer)
-	}
-	if settings != nil {
-		for _, e := range settings.Ignore {
-			if e.Expired(check.Time) {
-				check.Expired = append(check.Expired, e.Address)
-			}
+	for _, e := range expected {
+		if e.Expired(check.Time) {
+			check.Expired = append(check.Expired, e.Address)
 		}
 	}
 	check.Conclude()

@@ -52,6 +52,23 @@ func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 	return list, nil
 }
 
+// made shows what an apply of the root made, and returns the hosts among it.
+func (r *root) made(outputs tofu.Outputs) ([]remote.Host, error) {
+	r.showOutputs(outputs)
+	return r.hosts(outputs)
+}
+
+// hosts are those in the outputs, and the way to them.
+func (r *root) hosts(outputs tofu.Outputs) ([]remote.Host, error) {
+	hosts, err := hostsIn(r.name, outputs)
+	if r.environment.SSH != nil {
+		for i := range hosts {
+			hosts[i].Proxy = r.environment.SSH.Proxy
+		}
+	}
+	return hosts, err
+}
+
 // privateKey is the operator's, or nil if the credentials have none.
 func (s *session) privateKey() (ssh.Signer, error) {
 	text := s.credentials[operatorKey]
@@ -105,7 +122,7 @@ func (s *session) ssh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		found, err := hostsIn(r.name, outputs)
+		found, err := r.hosts(outputs)
 		hosts = append(hosts, found...)
 		return err
 	})

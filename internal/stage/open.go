@@ -47,7 +47,9 @@ func (s *session) load() error {
 		}
 		for variable, value := range values {
 			s.credentials[variable] = value
-			s.known = append(s.known, value)
+			if !slices.Contains(settings, variable) {
+				s.known = append(s.known, value)
+			}
 		}
 		// The last file is the environment's own: who reads it may recover it.
 		if s.recipients, err = secrets.Recipients(name, data); err != nil {
@@ -79,6 +81,13 @@ func (s *session) load() error {
 		}
 	}
 	return nil
+}
+
+// settings are variables that stand among the credentials and are not secret: to
+// mask "Default" or a region wherever it comes up would only make texts unreadable.
+var settings = []string{
+	"AWS_DEFAULT_REGION", "AWS_REGION", "OS_AUTH_URL", "OS_DOMAIN_NAME", "OS_IDENTITY_API_VERSION", "OS_INTERFACE", "OS_PROJECT_DOMAIN_NAME",
+	"OS_PROJECT_NAME", "OS_REGION_NAME", "OS_TENANT_NAME", "OS_USER_DOMAIN_NAME", "OVH_ENDPOINT", "SCW_DEFAULT_REGION", "SCW_DEFAULT_ZONE",
 }
 
 // refuseUnset names the variables that the credentials' templates leave to be set,

@@ -14,28 +14,9 @@ import (
 // plan shows what an apply would change. It takes no lock: it changes nothing,
 // and an apply refuses a plan that the state has moved away from.
 func (s *session) plan(ctx context.Context) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
-		return err
-	}
-	if err := s.checkSeal(); err != nil {
-		return err
-	}
-	roots, err := s.roots()
-	if err != nil {
-		return err
-	}
 	after := "" // the first layer that changes
-	for _, r := range roots {
-		if err := r.noteRuns(ctx); err != nil {
-			return err
-		}
-		if err := r.init(ctx); err != nil {
-			return err
-		}
-		summary, err := r.planned(ctx, tofu.Plan{})
-		if err != nil {
-			return err
-		}
+	return s.eachPlanned(ctx, s.checkSeal, func(r *root, summary plan.Summary) error {
+		summary = summary.Relevant()
 		layer := report.Layer{Name: r.name, Summary: summary}
 		if after != "" {
 			layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
@@ -53,6 +34,37 @@ func (s *session) plan(ctx context.Context) error {
 			if after == "" {
 				after = r.name
 			}
+		}
+		return nil
+	})
+}
+
+// eachPlanned plans every chosen root, in order, and hands each summary to f. Before
+// the first tool starts it calls check.
+func (s *session) eachPlanned(ctx context.Context, check func() error, f func(*root, plan.Summary) error) error {
+	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+		return err
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	roots, err := s.roots()
+	if err != nil {
+		return err
+	}
+	for _, r := range roots {
+		if err := r.noteRuns(ctx); err != nil {
+			return err
+		}
+		if err := r.init(ctx); err != nil {
+			return err
+		}
+		summary, err := r.planned(ctx, tofu.Plan{})
+		if err != nil {
+			return err
+		}
+		if err := f(r, summary); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -123,7 +135,7 @@ const consoleRoom = 256 << 10
 
 // show puts a summary into the report.
 func (r *root) show(summary plan.Summary) {
-	one := report.Environment{Name: r.name, Layers: []report.Layer{{Name: r.name, Summary: summary}}}
+	one := report.Environment{Name: r.name, Layers: []report.Layer{{Name: r.name, Summary: summary.Relevant()}}}
 	r.report.WriteString(report.Console(report.Report{Environments: []report.Environment{one}}, consoleRoom))
 }
 

@@ -52,8 +52,7 @@ func (s *session) applyReviewed(ctx context.Context, roots []*root) error {
 		if err != nil {
 			return err
 		}
-		r.showOutputs(outputs)
-		made, err := hostsIn(r.name, outputs)
+		made, err := r.made(outputs)
 		if err != nil {
 			return err
 		}

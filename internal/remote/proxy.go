@@ -1,0 +1,52 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// connect opens a connection to an address, by way of a proxy if there is one. What
+// goes through is encrypted from end to end, so a proxy need not be trusted.
+func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	if proxy == "" {
+		return dialer.DialContext(ctx, "tcp", address)
+	}
+	at, err := url.Parse(proxy)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := dialer.DialContext(ctx, "tcp", at.Host)
+	if err != nil {
+		return nil, fmt.Errorf("the proxy %s: %w", at.Host, err)
+	}
+	_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+	reader := bufio.NewReader(connection)
+	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
+	if err = request.Write(connection); err == nil {
+		var response *http.Response
+		if response, err = http.ReadResponse(reader, request); err == nil && response.StatusCode != http.StatusOK {
+			err = errors.New(response.Status)
+		}
+	}
+	if err != nil {
+		_ = connection.Close()
+		return nil, fmt.Errorf("the proxy %s leads to no %s: %w", at.Host, address, err)
+	}
+	_ = connection.SetDeadline(time.Time{})
+	return &proxied{connection, reader}, nil
+}
+
+// proxied reads first what came together with the proxy's answer.
+type proxied struct {
+	net.Conn
+	reader *bufio.Reader
+}
+
+func (p *proxied) Read(b []byte) (int, error) { return p.reader.Read(b) }
