@@ -34,7 +34,7 @@ test: ## Run every test and check; the one test command
 	@./dev/test
 
 bench: $(ENGINE) ## Measure a plan against the bare tools, and a first call
-	@go test -tags e2e,bench -count=1 -timeout 30m -v -run TestBench ./e2e
+	@go test -tags e2e,bench -count=1 -parallel 1 -timeout 30m -v -run TestBench ./e2e
 
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .

@@ -16,7 +16,15 @@ func (m *Slipway) Up(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "up")
+	container, err := m.stage(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	if container, err = m.withMachine(ctx, env, container); err != nil {
+		return "", err
+	}
+	_, report, err := m.effect(ctx, env, container, "up")
+	return report, err
 }
 
 // Bootstrap makes the store of a state, and refuses one that keeps no lock.
@@ -59,6 +67,9 @@ func (m *Slipway) Apply(
 ) (string, error) {
 	container, err := m.stage(ctx, env)
 	if err != nil {
+		return "", err
+	}
+	if container, err = m.withMachine(ctx, env, container); err != nil {
 		return "", err
 	}
 	args := []string{"apply", "--layer=" + layer, "--allow-destroy=" + allowDestroy}

@@ -29,8 +29,9 @@ func (m *Slipway) Start(
 	return m.onEnvironment(ctx, env, "start")
 }
 
-// Stop shuts the servers of an environment down. Nothing on them is lost, and an
-// apply starts them again.
+// Stop shuts the servers of an environment down.
+//
+// Nothing on them is lost, and an apply starts them again.
 //
 // +cache="never"
 func (m *Slipway) Stop(
@@ -59,6 +60,9 @@ func (m *Slipway) Ssh(
 ) error {
 	container, err := m.stage(ctx, env)
 	if err != nil {
+		return err
+	}
+	if container, err = m.withMachine(ctx, env, container); err != nil {
 		return err
 	}
 	_, err = container.Terminal(dagger.ContainerTerminalOpts{Cmd: []string{"slipway", "ssh", "--env=" + env, "--host=" + host, "--run-id=" + rand.Text()}}).Sync(ctx)

@@ -53,15 +53,14 @@ func TestBenchWarm(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(home, ".terraform.d/plugins"), os.DirFS(filepath.Join(repository, ".slipway/providers"))); err != nil {
 		t.Fatal(err)
 	}
+	// The clouds have another address out here.
+	clouds := "http://127.0.0.1:" + port + "/-"
 	env := append(bucket.Environment(), "PATH="+filepath.Join(repository, ".slipway", "bin")+":"+os.Getenv("PATH"), "HOME="+home,
-		"TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1", "TF_VAR_admin_password=password-of-the-tests", "OS_USERNAME=cloud-user", "OS_PASSWORD=x")
+		"TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1",
+		"OS_AUTH_URL="+clouds+"/openstack/identity/v3/", "OS_REGION_NAME=sim1", "OS_TENANT_NAME=slipway", "OS_USER_DOMAIN_NAME=Default", "OS_USERNAME=cloud-user", "OS_PASSWORD=x",
+		"OVH_ENDPOINT="+clouds+"/ovh", "OVH_APPLICATION_KEY=ovh-key", "OVH_APPLICATION_SECRET=cloudsim-application-secret", "OVH_CONSUMER_KEY=x",
+		"TF_VAR_ssh_public_key="+c.hostPublic, "TF_VAR_host_key="+c.host, "TF_VAR_host_key_public="+c.hostPublic)
 	dir := filepath.Join(c.dir, "environments/local")
-	// The cloud has another address out here.
-	code, err := os.ReadFile(filepath.Join(dir, "main.tf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.file(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(string(code), "cloudsim:9000", "127.0.0.1:"+port))
 	saved := filepath.Join(t.TempDir(), "plan")
 	bare := func(env []string, init []string) time.Duration {
 		return median(func() {
@@ -125,7 +124,7 @@ func TestBenchFirst(t *testing.T) {
 	c.file(t, withRunner, string(pins)+"RUNNER="+strings.TrimSpace(published.stdout)+"\n")
 	args := append(c.args(t), "--pins="+withRunner, "up", "--env=local")
 	begin = time.Now()
-	runIn(t, c.dir, []string{e.host()}, "dagger", args...).must(t).says(t, "5 to create")
+	runIn(t, c.dir, []string{e.host()}, "dagger", args...).must(t).says(t, "20 to create")
 	first := time.Since(begin)
 	fmt.Printf("the first call on an empty store            %6.2f s\n", first.Seconds())
 	if first > 30*time.Second {

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"io/fs"
 	"net/http"
@@ -23,6 +25,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/secrets"
 )
@@ -33,10 +36,32 @@ type checkout struct {
 	dir, identity, data string
 	module              string // the Slipway module that is called
 	key                 *age.X25519Identity
+	host, hostPublic    string // SSH keys of the backend
 }
 
+// newSSHKey makes a key pair as `secrets init` does.
+func newSSHKey(t *testing.T) (private, public string) {
+	t.Helper()
+	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := ssh.NewPublicKey(publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line)))
+}
+
+// newCheckout makes one. The test then runs beside others, after those that want
+// the machine for themselves.
 func newCheckout(t *testing.T) *checkout {
 	t.Helper()
+	t.Parallel()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +74,9 @@ func newCheckout(t *testing.T) *checkout {
 		}
 	}
 	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n")
-	c.seal(t, map[string]string{"TF_VAR_admin_password": "password-of-the-tests"})
+	private, public := newSSHKey(t)
+	c.host, c.hostPublic = private, public
+	c.seal(t, nil)
 	return c
 }
 
@@ -63,11 +90,17 @@ func (c *checkout) file(t *testing.T, path, text string) {
 	}
 }
 
-// seal writes the credentials: more, and what every stage needs.
+// seal writes the credentials: more, and what every stage needs. Without the key to
+// the hosts, nobody waits for them.
 func (c *checkout) seal(t *testing.T, more map[string]string) {
 	t.Helper()
-	values := map[string]string{"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234",
-		"OS_USERNAME": "cloud-user", "OS_PASSWORD": "openstack-password-of-the-tests"}
+	values := map[string]string{
+		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234",
+		"OS_AUTH_URL": "http://cloudsim:9000/-/openstack/identity/v3/", "OS_REGION_NAME": "sim1", "OS_TENANT_NAME": "slipway", "OS_USER_DOMAIN_NAME": "Default",
+		"OS_USERNAME": "cloud-user", "OS_PASSWORD": "openstack-password-of-the-tests",
+		"OVH_ENDPOINT": "http://cloudsim:9000/-/ovh", "OVH_APPLICATION_KEY": "ovh-key", "OVH_APPLICATION_SECRET": "cloudsim-application-secret", "OVH_CONSUMER_KEY": "ovh-consumer-key-of-the-tests",
+		"TF_VAR_ssh_public_key": c.hostPublic, "TF_VAR_host_key": c.host, "TF_VAR_host_key_public": c.hostPublic,
+	}
 	for name, value := range more {
 		values[name] = value
 	}
@@ -76,6 +109,21 @@ func (c *checkout) seal(t *testing.T, more map[string]string) {
 		t.Fatal(err)
 	}
 	c.file(t, filepath.Join(c.dir, "credentials/local.enc.env"), string(sealed))
+}
+
+// change replaces a text in a file of the checkout.
+func (c *checkout) change(t *testing.T, name, old, by string) {
+	t.Helper()
+	path := filepath.Join(c.dir, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), old, by, 1)
+	if changed == string(text) {
+		t.Fatalf("%s has no %s", name, old)
+	}
+	c.file(t, path, changed)
 }
 
 // args are those of `dagger` up to the function.
@@ -205,10 +253,11 @@ func TestLocal(t *testing.T) {
 	}
 	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
 	twice([2]string{"made bucket", "was there"}, "bootstrap")
-	twice([2]string{"5 to create", "5 to create"}, "plan")
-	twice([2]string{"5 to create", "No changes"}, "apply")
-	twice([2]string{"admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`}, "output")
-	twice([2]string{`module.host["web"].terraform_data.host`, "administrator"}, "state-list")
+	twice([2]string{"20 to create", "20 to create"}, "plan")
+	twice([2]string{"20 to create", "No changes"}, "apply")
+	twice([2]string{"database_uris = (sensitive)", `"private_ip":"10.1.0.`}, "output")
+	twice([2]string{"module.backend.openstack_compute_instance_v2.host", "module.database.ovh_cloud_project_database.postgresql"}, "state-list")
+	twice([2]string{"local-backend  active", "local-backend  active"}, "status")
 	twice([2]string{"No changes", "No changes"}, "up")
 	twice([2]string{"local: is what its code says", "local: is what its code says"}, "drift")
 	for range 2 {
@@ -226,20 +275,15 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"not locked", "not locked"}, "unlock")
 	twice([2]string{"nothing was interrupted", "nothing was interrupted"}, "recover")
 
-	// A change of one variable is shown as exactly that.
-	variables := filepath.Join(c.dir, "environments/local/variables.tf")
-	text, err := os.ReadFile(variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.file(t, variables, strings.Replace(string(text), `web = { size = "small" }`, `web = { size = "medium" }`, 1))
-	r := c.call(t, "plan", "--env=local").must(t).says(t, `Plan: 1 to update.`, `module.host["web"].terraform_data.host (input, output)`)
-	if strings.Contains(r.stdout, "medium") || strings.Contains(r.stdout, `host["db"]`) {
+	// A change of one setting is shown as exactly that.
+	c.change(t, "environments/local/settings.tf", `"b3-8"`, `"b3-16"`)
+	r := c.call(t, "plan", "--env=local").must(t).says(t, `Plan: 1 to update.`, "module.backend.openstack_compute_instance_v2.host (flavor_id, flavor_name)")
+	if strings.Contains(r.stdout, "b3-16") || strings.Contains(r.stdout, "module.database") {
 		t.Errorf("the plan shows more:\n%s", r.stdout)
 	}
 
 	c.call(t, "destroy", "--env=local").refuses(t, "destroy takes away all of environment local", "hint: dagger call destroy --env=local --confirm=local")
-	twice([2]string{"5 to delete", "No changes"}, "destroy", "--confirm=local")
+	twice([2]string{"20 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
 
 	lines := c.requests(t)
@@ -275,7 +319,7 @@ func TestReview(t *testing.T) {
 	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan is not one that this version knows")
 	plans := filepath.Join(t.TempDir(), "plans")
 	run(t, "sh", "-c", "mkdir -p "+plans+" && cp -r "+plan+" "+plans+"/local").must(t)
-	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 5 to create.")
+	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 20 to create.")
 
 	more := filepath.Join(c.dir, "environments/local/more.tf")
 	c.file(t, more, "")
@@ -283,30 +327,33 @@ func TestReview(t *testing.T) {
 	if err := os.Remove(more); err != nil {
 		t.Fatal(err)
 	}
-	c.call(t, "apply", "--env=local", "--plan="+plan).must(t).says(t, "the plan of run", "5 to create", "admin_password = (sensitive)")
+	c.call(t, "apply", "--env=local", "--plan="+plan).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
 	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "was applied already, or begun, by run")
 
-	all := strings.Join([]string{
-		`module.host["db"].terraform_data.administrator`, `module.host["db"].terraform_data.host`,
-		`module.host["web"].terraform_data.administrator`, `module.host["web"].terraform_data.host`, "openstack_compute_keypair_v2.operator",
-	}, ",")
-	c.call(t, "destroy", "--env=local", "--confirm=local").refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='"+all+"'")
-	c.call(t, "destroy", "--env=local", "--confirm=local", "--allow-destroy="+all).must(t).says(t, "5 to delete")
+	refused := c.call(t, "destroy", "--env=local", "--confirm=local")
+	refused.refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='")
+	_, all, _ := strings.Cut(refused.stderr, "--allow-destroy='")
+	all, _, _ = strings.Cut(all, "'")
+	if n := strings.Count(all, ",") + 1; n != 20 {
+		t.Errorf("the hint names %d resources: %s", n, all)
+	}
+	c.call(t, "destroy", "--env=local", "--confirm=local", "--allow-destroy="+all).must(t).says(t, "20 to delete")
 
 	// An environment that is broken does not hide the others.
 	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
-	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 7 not applied yet")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 24 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in a checkout that has nothing, and
 // then once more.
 func TestMakeUp(t *testing.T) {
 	needOwnEngine(t)
+	t.Parallel()
 	dir := t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
 	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 5 to create.", "admin_password = (sensitive)", `hosts = {"db":"local-db","web":"local-web"}`)
+	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 20 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
 	info, err := os.Stat(identity)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the age identity: %v, %v", info, err)
@@ -320,13 +367,13 @@ func TestMakeUp(t *testing.T) {
 		t.Errorf("the second up changes the age identity: %v", err)
 	}
 	// What the README says next.
-	runIn(t, dir, nil, "sed", "-i", `s/web = { size = "small" }/web = { size = "medium" }/`, "environments/local/variables.tf").must(t)
+	runIn(t, dir, nil, "sed", "-i", `s/"b3-8"/"b3-16"/`, "environments/local/settings.tf").must(t)
 	call := func(args ...string) result {
 		return runIn(t, dir, nil, "dagger", append([]string{"--progress=plain", "call"}, args...)...).must(t)
 	}
-	call("plan", "--env=local").says(t, "1 to update", `module.host["web"].terraform_data.host (input, output)`)
+	call("plan", "--env=local").says(t, "1 to update", "module.backend.openstack_compute_instance_v2.host (flavor_id, flavor_name)")
 	call("apply", "--env=local")
-	call("destroy", "--env=local", "--confirm=local").says(t, "5 to delete")
+	call("destroy", "--env=local", "--confirm=local").says(t, "20 to delete")
 }
 
 // Without the run's own name, the engine would take the second call for the
@@ -373,7 +420,7 @@ func TestLocalTwoAtOnce(t *testing.T) {
 	created := 0
 	for _, r := range results {
 		r.must(t)
-		if strings.Contains(r.stdout, "5 to create") {
+		if strings.Contains(r.stdout, "20 to create") {
 			created++
 		}
 	}
@@ -385,6 +432,11 @@ func TestLocalTwoAtOnce(t *testing.T) {
 // Ctrl-C kills what runs in the engine at once. recover takes back what was made.
 func TestLocalInterrupted(t *testing.T) {
 	c := newCheckout(t)
+	for _, name := range []string{"main.tf", "outputs.tf"} {
+		if err := os.Remove(filepath.Join(c.dir, "environments/local", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c.file(t, filepath.Join(c.dir, "environments/local/slow.tf"), `
 resource "terraform_data" "slow" {
   count = 24
@@ -433,23 +485,25 @@ func TestChecks(t *testing.T) {
 	c.call(t, "environments").must(t).says(t, "local  no         there        local")
 	c.call(t, "fmt").must(t).says(t, "every file has the standard form")
 	c.call(t, "validate").must(t).says(t, "environments/local: valid")
-	c.call(t, "test").must(t).says(t, "modules/host: 3 passed, 0 failed")
+	c.call(t, "test").must(t).says(t, "modules/compute: ", "modules/managed_db: ", " passed, 0 failed")
 	c.call(t, "lint").must(t).says(t, "tflint has found nothing")
-	c.file(t, filepath.Join(c.dir, "modules/host/tests/wrong.tftest.hcl"), `
-run "wrong" {
-  variables {
-    environment    = "test"
-    name           = "web"
-    size           = "small"
-    admin_password = "none"
-  }
+	c.file(t, filepath.Join(c.dir, "modules/small/main.tf"), "output \"name\" {\n  value = \"web\"\n}\n")
+	c.file(t, filepath.Join(c.dir, "modules/small/tests/name.tftest.hcl"), `
+run "right" {
   assert {
-    condition     = output.full_name == "web"
-    error_message = "The full name is another."
+    condition     = output.name == "web"
+    error_message = "The name is another."
+  }
+}
+
+run "wrong" {
+  assert {
+    condition     = output.name == "db"
+    error_message = "The name is another."
   }
 }
 `)
-	c.call(t, "test").refuses(t, "modules/host: wrong fail", "modules/host: 3 passed, 1 failed")
+	c.call(t, "test").refuses(t, "modules/small: wrong fail", "modules/small: 1 passed, 1 failed")
 	c.file(t, filepath.Join(c.dir, "environments/local/more.tf"), "locals {\n  a=1\n}\noutput \"b\" {\n  value = var.nothing\n}\n")
 	c.call(t, "fmt").refuses(t, "more.tf")
 	c.call(t, "lint").refuses(t, "tflint has found something", "local.a is declared but not used")
@@ -524,6 +578,7 @@ func TestCanaries(t *testing.T) {
 	value, passphrase := canary("set"), canary("passphrase")
 	c.file(t, filepath.Join(c.dir, "environments/local/canary.tf"), `
 variable "multi" {}
+variable "admin_password" { sensitive = true }
 variable "reversed" { sensitive = true }
 variable "fail" { default = "" }
 resource "terraform_data" "open" { input = var.multi }
@@ -544,10 +599,12 @@ resource "terraform_data" "fails" {
 	c.seal(t, set)
 	var output strings.Builder
 	keep := func(r result) result { output.WriteString(r.stdout + r.stderr); return r }
-	for _, function := range []string{"up", "plan", "apply", "output", "state-list", "unlock", "recover"} {
+	for _, function := range []string{"up", "plan", "apply", "output", "state-list", "drift", "status", "unlock", "recover"} {
 		keep(c.call(t, function, "--env=local").must(t))
 	}
 	keep(c.call(t, "secrets", "check").must(t))
+	keep(c.call(t, "plan-files", "--env=local", "--keep", "export", "--path="+filepath.Join(t.TempDir(), "local")).must(t))
+	keep(c.call(t, "apply", "--env=local", "--reviewed").must(t))
 	set["TF_VAR_fail"] = "yes"
 	c.seal(t, set)
 	keep(c.call(t, "apply", "--env=local")).refuses(t, "failed")

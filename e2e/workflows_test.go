@@ -215,27 +215,27 @@ func TestWorkflows(t *testing.T) {
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
 	for range 2 { // the second time it is the same comment
 		j.run("plan.yml", "plan").must(t)
-		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 5 to create.")
+		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 20 to create.")
 	}
 	summary, err := os.ReadFile(filepath.Join(temp, "summary"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(string(summary), "5 to create", "openstack_compute_keypair_v2.operator")
+	says(string(summary), "20 to create", "module.backend.openstack_compute_keypair_v2.admin")
 	text := shown()
-	says(text, "github-actions[bot]", "slipway:plans", "5 to create")
+	says(text, "github-actions[bot]", "slipway:plans", "20 to create")
 	if n := strings.Count(text, "slipway:plans"); n != 1 {
 		t.Errorf("there are %d comments", n)
 	}
 
 	j.on("push", `{}`)
-	j.run("apply.yml", "apply").must(t).says(t, "the plan of run", `hosts = {"db":"local-db","web":"local-web"}`)
+	j.run("apply.yml", "apply").must(t).says(t, "the plan of run", "database_uris = (sensitive)")
 	j.run("apply.yml", "apply").refuses(t, "was applied already")
 
 	j.on("schedule", `{}`)
 	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "no issue is open, and none is needed")
-	c.deleteKeypair(t, "local-operator")
-	j.run("drift.yml", "drift").must(t).says(t, "1 changed in the cloud", "openstack_compute_keypair_v2.operator was deleted in the cloud", "the issue is created")
+	c.deleteRule(t)
+	j.run("drift.yml", "drift").must(t).says(t, "1 changed in the cloud", `module.backend.openstack_networking_secgroup_rule_v2.in["https/0.0.0.0/0"] was deleted in the cloud`, "the issue is created")
 	says(shown(), "Environment local is not what its code says: 1 changed in the cloud", "slipway:drift/local")
 	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
 
@@ -254,8 +254,8 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// deleteKeypair takes a key pair away behind OpenTofu's back.
-func (c *checkout) deleteKeypair(t *testing.T, name string) {
+// deleteRule takes the rule for HTTPS away behind OpenTofu's back.
+func (c *checkout) deleteRule(t *testing.T) {
 	t.Helper()
 	stop, port := c.serve(t)
 	defer stop()
@@ -266,16 +266,40 @@ func (c *checkout) deleteKeypair(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	request, err := http.NewRequest(http.MethodDelete, cloud+"/compute/v2.1/os-keypairs/"+name, nil)
-	if err != nil {
+	token := response.Header.Get("X-Subject-Token")
+	ask := func(method, path string) []byte {
+		t.Helper()
+		request, err := http.NewRequest(method, cloud+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Auth-Token", token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode >= 300 {
+			t.Fatalf("%s %s: %s: %s, %v", method, path, response.Status, text, err)
+		}
+		return text
+	}
+	var list struct {
+		Rules []struct {
+			ID     string `json:"id"`
+			Port   int    `json:"port_range_min"`
+			Prefix string `json:"remote_ip_prefix"`
+		} `json:"security_group_rules"`
+	}
+	if err := json.Unmarshal(ask(http.MethodGet, "/network/v2.0/security-group-rules"), &list); err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("X-Auth-Token", response.Header.Get("X-Subject-Token"))
-	if response, err = http.DefaultClient.Do(request); err != nil {
-		t.Fatal(err)
+	for _, r := range list.Rules {
+		if r.Port == 443 && r.Prefix == "0.0.0.0/0" {
+			ask(http.MethodDelete, "/network/v2.0/security-group-rules/"+r.ID)
+			return
+		}
 	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusAccepted {
-		t.Fatalf("delete %s: %s", name, response.Status)
-	}
+	t.Fatalf("there is no such rule: %+v", list)
 }

@@ -1,7 +1,9 @@
 // Command cloudsim is the simulated cloud that environment `local` runs on: an S3
 // store, in which OpenTofu keeps its state and its lock; below /-/openstack/ a part
-// of OpenStack; below /-/github/ a part of GitHub, which shows at that address what
-// was written there.
+// of OpenStack, whose servers are listed at /-/servers and find what they ask about
+// themselves below /-/openstack-metadata/; below /-/ovh/ a part of OVH's API; below
+// /-/github/ a part of GitHub, which shows at that address what was written there. At
+// /-/faults rules are set by which requests to the clouds go wrong.
 //
 // Everything lies in one data folder and outlives the process, also when it is
 // killed: the store is a bolt database, which checks a conditional write inside
@@ -27,26 +29,37 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
 	bolt "go.etcd.io/bbolt"
 
+	"slipway/dev/cloudsim/faults"
 	"slipway/dev/cloudsim/githubsim"
+	"slipway/dev/cloudsim/machine"
 	"slipway/dev/cloudsim/openstack"
+	"slipway/dev/cloudsim/ovh"
 )
 
 const (
 	openstackPrefix = "/-/openstack"
+	ovhPrefix       = "/-/ovh"
 	githubPrefix    = "/-/github"
+	faultsPath      = "/-/faults"
 )
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("cloudsim: ")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == "machine" {
+		if err := play(ctx, os.Args[2:]); err != nil {
+			log.Fatalf("error: %v", err)
+		}
+		return
+	}
 	data := flag.String("data", "", "folder that keeps everything")
 	listen := flag.String("listen", ":9000", "address to serve on")
 	flag.Parse()
 	if *data == "" || flag.NArg() > 0 {
 		log.Fatal("error: takes --data and a folder\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if err := serve(ctx, *data, *listen); err != nil {
 		log.Fatalf("error: %v", err)
 	}
@@ -68,6 +81,11 @@ func serve(ctx context.Context, data, listen string) error {
 		return err
 	}
 	defer cloud.Close()
+	databases, err := ovh.Open(filepath.Join(data, "ovh.bolt"), ovhPrefix)
+	if err != nil {
+		return err
+	}
+	defer databases.Close()
 	github, err := githubsim.Open(filepath.Join(data, "github.json"))
 	if err != nil {
 		return err
@@ -78,20 +96,42 @@ func serve(ctx context.Context, data, listen string) error {
 	}
 	defer requests.Close()
 	buckets := gofakes3.New(s3bolt.New(store)).Server()
+	var rules faults.Rules
+	faultyCloud, faultyDatabases := rules.Around(cloud), rules.Around(databases)
 	// No bucket's name begins with a dash. A ServeMux would clean the keys' paths.
 	services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, openstackPrefix+"/"):
+			faultyCloud.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, ovhPrefix+"/"):
+			faultyDatabases.ServeHTTP(w, r)
+		case r.URL.Path == openstack.ServersPath || strings.HasPrefix(r.URL.Path, openstackPrefix+"-metadata/"):
 			cloud.ServeHTTP(w, r)
+		case r.URL.Path == faultsPath:
+			rules.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, githubPrefix+"/"):
 			http.StripPrefix(githubPrefix, github).ServeHTTP(w, r)
 		default:
 			buckets.ServeHTTP(w, r)
 		}
 	})
+	rack, err := machine.NewRack(filepath.Join(data, "machines.json"), playable(cloud))
+	if err != nil {
+		return err
+	}
+	logged := logged(requests, services)
 	server := &http.Server{
-		Addr:              listen,
-		Handler:           logged(requests, services),
+		Addr: listen,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodConnect:
+				rack.Connect(w, r)
+			case strings.HasPrefix(r.URL.Path, machine.Path): // all the time, so it is not logged
+				rack.ServeHTTP(w, r)
+			default:
+				logged.ServeHTTP(w, r)
+			}
+		}),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	go func() {

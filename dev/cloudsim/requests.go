@@ -14,13 +14,13 @@ type request struct {
 	Time   time.Time `json:"time"`
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
-	Status int       `json:"status"`
+	Status int       `json:"status"` // 0: the connection was cut without an answer
 }
 
 // requestsPath serves the log of the requests. No bucket can have such a name.
 const requestsPath = "/-/requests"
 
-// logged writes a line for each request that next has answered.
+// logged writes a line for each request to next, when it is over.
 func logged(w *os.File, next http.Handler) http.Handler {
 	var lock sync.Mutex
 	return http.HandlerFunc(func(response http.ResponseWriter, r *http.Request) {
@@ -29,16 +29,23 @@ func logged(w *os.File, next http.Handler) http.Handler {
 			return
 		}
 		recorder := &statusRecorder{ResponseWriter: response, status: http.StatusOK}
+		answered := false
+		defer func() { // also when a rule of the faults cuts the connection by a panic
+			if !answered {
+				recorder.status = 0
+			}
+			line, err := json.Marshal(request{time.Now().UTC(), r.Method, r.URL.Path, recorder.status})
+			if err == nil {
+				lock.Lock()
+				defer lock.Unlock()
+				_, err = w.Write(append(line, '\n'))
+			}
+			if err != nil {
+				log.Printf("error: log a request: %v", err)
+			}
+		}()
 		next.ServeHTTP(recorder, r)
-		line, err := json.Marshal(request{time.Now().UTC(), r.Method, r.URL.Path, recorder.status})
-		if err == nil {
-			lock.Lock()
-			defer lock.Unlock()
-			_, err = w.Write(append(line, '\n'))
-		}
-		if err != nil {
-			log.Printf("error: log a request: %v", err)
-		}
+		answered = true
 	})
 }
 

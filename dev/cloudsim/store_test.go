@@ -14,17 +14,22 @@ import (
 	"time"
 )
 
-// start serves data on a free port until the returned function ends it.
-func start(t *testing.T, data string) (url string, stop func()) {
+func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return listener.Addr().String()
+}
+
+// start serves data on a free port until the returned function ends it.
+func start(t *testing.T, data string) (url string, stop func()) {
+	t.Helper()
+	address := freeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- serve(ctx, data, address) }()

@@ -1,10 +1,28 @@
-output "hosts" {
-  description = "Full names of the hosts, by name"
-  value       = { for name, host in module.host : name => host.full_name }
+output "ansible_inventory" {
+  description = "The hosts, by name, as Ansible's inventory needs them"
+  value       = { (module.backend.name) = module.backend.ansible_inventory }
 }
 
-output "admin_password" {
-  description = "Password of the hosts' administrator"
-  value       = var.admin_password
+output "backend" {
+  description = "Addresses of the backend"
+  value = {
+    ipv4       = module.backend.ipv4
+    ipv6       = module.backend.ipv6
+    private_ip = module.backend.private_ip
+  }
+}
+
+output "database" {
+  description = "Where the private network reaches the database"
+  value = {
+    host      = module.database.host
+    port      = module.database.port
+    databases = module.database.databases
+  }
+}
+
+output "database_uris" {
+  description = "URIs of the databases, by user and database"
+  value       = module.database.uris
   sensitive   = true
 }

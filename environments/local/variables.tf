@@ -1,21 +1,17 @@
-variable "hosts" {
-  description = "Hosts by name. Example: { web = { size = \"small\" } }"
-  type        = map(object({ size = string }))
-  default = {
-    web = { size = "small" }
-    db  = { size = "large" }
-  }
-}
+# Each is TF_VAR_<name> in the credentials: see credentials/README.md.
 
-variable "operator_key" {
-  description = "Public SSH key of the operator. Example: ssh-ed25519 AAAA… operator@example.org"
+variable "ssh_public_key" {
+  description = "Public SSH key that the hosts let in. Example: ssh-ed25519 AAAA…"
   type        = string
-  # Nobody has the private one.
-  default = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPd+J1ikZpA8a8/X8xTwmv+l4+rePyt0cQcjX9mI7FWU operator@example.org"
 }
 
-variable "admin_password" {
-  description = "Password of the hosts' administrator: TF_VAR_admin_password in credentials/local.enc.env"
+variable "host_key" {
+  description = "Private key of the backend's SSH server, in OpenSSH's form"
   type        = string
   sensitive   = true
+}
+
+variable "host_key_public" {
+  description = "Public half of host_key. Example: ssh-ed25519 AAAA…"
+  type        = string
 }

@@ -187,6 +187,11 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// tofu says "Success!" also when it could not clean up behind a test.
+	if _, err := os.Stat(s.path("repository", dir, "errored_test.tfstate")); err == nil {
+		fmt.Fprintf(&s.report, "%s: a test left something behind that could not be taken away\n", dir)
+		failed++
+	}
 	fmt.Fprintf(&s.report, "%s: %d passed, %d failed\n", dir, passed, failed)
 	return code == tofu.ExitOK && failed == 0 && passed > 0, nil
 }

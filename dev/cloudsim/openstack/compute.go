@@ -1,103 +1,93 @@
 package openstack
 
 import (
-	"crypto/md5"
-	"encoding/json"
-	"fmt"
 	"net/http"
-
-	"golang.org/x/crypto/ssh"
+	"strconv"
+	"strings"
 )
 
 // compute is Nova: https://docs.openstack.org/api-ref/compute/
 func (c *Cloud) compute() {
-	c.handle("GET /compute/v2.1/os-keypairs", c.listKeypairs)
-	c.handle("POST /compute/v2.1/os-keypairs", c.createKeypair)
-	c.handle("GET /compute/v2.1/os-keypairs/{name}", c.showKeypair)
-	c.handle("DELETE /compute/v2.1/os-keypairs/{name}", c.deleteKeypair)
+	add := func(pattern string, f endpoint) {
+		method, path, _ := strings.Cut(pattern, " ")
+		c.handle(method+" /compute/v2.1/"+path, checked(f), failNova)
+	}
+	add("GET os-keypairs", c.listKeypairs)
+	add("POST os-keypairs", c.createKeypair)
+	add("GET os-keypairs/{name}", c.showKeypair)
+	add("DELETE os-keypairs/{name}", c.deleteKeypair)
+
+	add("GET flavors", c.listFlavors)
+	add("GET flavors/detail", c.listFlavors)
+	add("GET flavors/{id}", c.showFlavor)
+	add("GET flavors/{id}/os-extra_specs", c.showExtraSpecs)
+
+	add("GET servers", c.listServers)
+	add("GET servers/detail", c.listServers)
+	add("POST servers", c.createServer)
+	add("GET servers/{id}", c.showServer)
+	add("PUT servers/{id}", c.updateServer)
+	add("DELETE servers/{id}", c.deleteServer)
+	add("POST servers/{id}/action", c.act)
+
+	add("GET servers/{id}/metadata", c.showMetadata)
+	add("POST servers/{id}/metadata", c.updateMetadata)
+	add("PUT servers/{id}/metadata", c.replaceMetadata)
+	add("DELETE servers/{id}/metadata/{key}", c.deleteMetadatum)
+	add("GET servers/{id}/tags", c.listServerTags)
+	add("PUT servers/{id}/tags", c.replaceServerTags)
+	add("GET servers/{id}/ips", c.listAddresses)
+	add("GET servers/{id}/os-security-groups", c.listServerGroups)
+	add("GET servers/{id}/os-volume_attachments", c.listVolumes)
+	add("GET servers/{id}/os-interface", c.listInterfaces)
+	add("POST servers/{id}/os-interface", c.createInterface)
+	add("GET servers/{id}/os-interface/{port}", c.showInterface)
+	add("DELETE servers/{id}/os-interface/{port}", c.deleteInterface)
+
+	add("GET limits", c.showLimits)
+	add("GET os-quota-sets/{project}", c.showQuota)
+	add("PUT os-quota-sets/{project}", c.updateQuota)
+	add("GET os-availability-zone", c.listZones)
 }
 
-// A keypair is one public key, by its name.
-type keypair struct {
-	Name        string `json:"name"`
-	PublicKey   string `json:"public_key"`
-	Fingerprint string `json:"fingerprint"` // MD5, in hexadecimal pairs
-	UserID      string `json:"user_id"`
-}
-
-const keypairKind = "keypairs"
-
-// https://docs.openstack.org/api-ref/compute/#list-keypairs
-func (c *Cloud) listKeypairs(w http.ResponseWriter, _ *http.Request) {
-	all, err := c.list(keypairKind)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	list := []any{}
-	for _, k := range all {
-		list = append(list, map[string]any{"keypair": k})
-	}
-	reply(w, http.StatusOK, map[string]any{"keypairs": list})
-}
-
-// createKeypair imports a public key. It makes none, as Nova no longer does.
-//
-// https://docs.openstack.org/api-ref/compute/#import-or-create-keypair
-func (c *Cloud) createKeypair(w http.ResponseWriter, r *http.Request) {
-	var request struct {
-		Keypair keypair `json:"keypair"`
-	}
-	if json.NewDecoder(r.Body).Decode(&request) != nil || request.Keypair.Name == "" {
-		fail(w, http.StatusBadRequest, "Invalid input for field/attribute keypair.")
-		return
-	}
-	k := request.Keypair
-	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(k.PublicKey))
-	if err != nil {
-		fail(w, http.StatusBadRequest, "Keypair data is invalid: failed to generate fingerprint")
-		return
-	}
-	if ok, err := c.get(keypairKind, k.Name, &keypair{}); err != nil || ok {
-		fail(w, http.StatusConflict, fmt.Sprintf("Key pair '%s' already exists.", k.Name))
-		return
-	}
-	sum := md5.Sum(key.Marshal())
-	for i, b := range sum {
-		if i > 0 {
-			k.Fingerprint += ":"
+// checked refuses a microversion that is not spoken here.
+func checked(f endpoint) endpoint {
+	return func(q call) (int, any, error) {
+		newest, _ := strconv.Atoi(strings.TrimPrefix(newestMicroversion, "2."))
+		if v := q.microversion(); v > newest {
+			return 0, nil, refusal{status: http.StatusNotAcceptable, message: "Version 2." + strconv.Itoa(v) + " is not supported by the API. Minimum is " + oldestMicroversion + " and maximum is " + newestMicroversion + "."}
 		}
-		k.Fingerprint += fmt.Sprintf("%02x", b)
+		return f(q)
 	}
-	k.UserID = userID
-	if err := c.put(keypairKind, k.Name, k); err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	reply(w, http.StatusOK, map[string]any{"keypair": k})
 }
 
-// https://docs.openstack.org/api-ref/compute/#show-keypair-details
-func (c *Cloud) showKeypair(w http.ResponseWriter, r *http.Request) {
-	var k keypair
-	ok, err := c.get(keypairKind, r.PathValue("name"), &k)
-	if err != nil || !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("Keypair %s not found for user %s", r.PathValue("name"), userID))
-		return
+// microversion is the one that the client asked for, without its 2. Without one it
+// is the oldest.
+//
+// https://docs.openstack.org/api-guide/compute/microversions.html
+func (q call) microversion() int {
+	asked, ok := strings.CutPrefix(q.Header.Get("OpenStack-API-Version"), "compute ")
+	if !ok {
+		asked = q.Header.Get("X-OpenStack-Nova-API-Version")
 	}
-	reply(w, http.StatusOK, map[string]any{"keypair": k})
+	if asked == "latest" {
+		asked = newestMicroversion
+	}
+	minor, err := strconv.Atoi(strings.TrimPrefix(asked, "2."))
+	if err != nil {
+		return 1
+	}
+	return minor
 }
 
-// https://docs.openstack.org/api-ref/compute/#delete-keypair
-func (c *Cloud) deleteKeypair(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	ok, err := c.get(keypairKind, name, &keypair{})
-	if err == nil && ok {
-		err = c.remove(keypairKind, name)
-	}
-	if err != nil || !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("Keypair %s not found for user %s", name, userID))
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
+// link is how Nova refers to what it has.
+func (c *Cloud) link(q call, path string) []any {
+	return []any{map[string]string{"rel": "self", "href": "http://" + q.Host + c.prefix + "/compute/v2.1/" + path}}
+}
+
+// https://docs.openstack.org/api-ref/compute/#get-availability-zone-information
+func (c *Cloud) listZones(call) (int, any, error) {
+	return http.StatusOK, map[string]any{"availabilityZoneInfo": []any{
+		map[string]any{"zoneName": "nova", "zoneState": map[string]bool{"available": true}, "hosts": nil},
+	}}, nil
 }

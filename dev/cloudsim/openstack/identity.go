@@ -36,12 +36,12 @@ func (c *Cloud) issueToken(w http.ResponseWriter, r *http.Request) {
 		} `json:"auth"`
 	}
 	if json.NewDecoder(r.Body).Decode(&request) != nil {
-		fail(w, http.StatusBadRequest, "The request is no JSON.")
+		failKeystone(w, refusal{status: http.StatusBadRequest, message: "The request is no JSON."})
 		return
 	}
 	user := request.Auth.Identity.Password.User
 	if user.Name == "" || user.Password == "" {
-		fail(w, http.StatusUnauthorized, "The request you have made requires authentication.")
+		failKeystone(w, refusal{status: http.StatusUnauthorized, message: "The request you have made requires authentication."})
 		return
 	}
 	token := rand.Text()
@@ -66,6 +66,8 @@ func (c *Cloud) issueToken(w http.ResponseWriter, r *http.Request) {
 		"catalog": []any{
 			endpoint("identity", "keystone", "/identity/v3/"),
 			endpoint("compute", "nova", "/compute/v2.1/"),
+			endpoint("network", "neutron", "/network/"),
+			endpoint("image", "glance", "/image/"),
 		},
 	}})
 }

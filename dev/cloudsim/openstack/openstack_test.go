@@ -1,42 +1,99 @@
-package openstack
+package openstack_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	client "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
+
+	"slipway/dev/cloudsim/faults"
+	"slipway/dev/cloudsim/openstack"
 )
 
+// pace is long enough for a busy machine to see what is on the way.
+const pace = 150 * time.Millisecond
+
+// A cloud is served to the client of the real provider.
+type cloud struct {
+	t                       *testing.T
+	url                     string // of the server
+	compute, network, image *gophercloud.ServiceClient
+	rules                   *faults.Rules
+	close                   func()
+}
+
 // open serves the cloud in the file at path.
-func open(t *testing.T, path string) string {
+func open(t *testing.T, path string, pace time.Duration) *cloud {
 	t.Helper()
-	cloud, err := Open(path, "/-/openstack")
+	sim, err := openstack.Open(path, "/-/openstack")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(cloud)
-	t.Cleanup(func() {
+	sim.Pace = pace
+	c := &cloud{t: t, rules: &faults.Rules{}}
+	server := httptest.NewServer(c.rules.Around(sim))
+	c.url = server.URL
+	closed := false
+	c.close = func() {
+		if closed {
+			return
+		}
+		closed = true
 		server.Close()
-		if err := cloud.Close(); err != nil {
+		if err := sim.Close(); err != nil {
 			t.Error(err)
 		}
-	})
-	return server.URL + "/-/openstack/identity/v3/"
+	}
+	t.Cleanup(c.close)
+	provider, err := c.login("secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	region := gophercloud.EndpointOpts{Region: openstack.Region}
+	if c.compute, err = client.NewComputeV2(provider, region); err != nil {
+		t.Fatal(err)
+	}
+	if c.network, err = client.NewNetworkV2(provider, region); err != nil {
+		t.Fatal(err)
+	}
+	if c.image, err = client.NewImageV2(provider, region); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
-func nova(t *testing.T, url, password string) (*gophercloud.ServiceClient, error) {
+// fresh serves an empty cloud.
+func fresh(t *testing.T) *cloud {
 	t.Helper()
-	provider, err := client.AuthenticatedClient(t.Context(), gophercloud.AuthOptions{
-		IdentityEndpoint: url, Username: "operator", Password: password, TenantName: "slipway", DomainName: "Default",
+	return open(t, filepath.Join(t.TempDir(), "openstack.bolt"), pace)
+}
+
+func (c *cloud) login(password string) (*gophercloud.ProviderClient, error) {
+	return client.AuthenticatedClient(c.t.Context(), gophercloud.AuthOptions{
+		IdentityEndpoint: c.url + "/-/openstack/identity/v3/", Username: "operator", Password: password, TenantName: "slipway", DomainName: "Default", AllowReauth: true,
 	})
+}
+
+// must ends the test if there is an error.
+func must[T any](t *testing.T, value T, err error) T {
+	t.Helper()
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return client.NewComputeV2(provider, gophercloud.EndpointOpts{Region: Region})
+	return value
+}
+
+// refused wants an answer with that status.
+func refused(t *testing.T, err error, status int) {
+	t.Helper()
+	if !gophercloud.ResponseCodeIs(err, status) {
+		t.Errorf("not %d: %v", status, err)
+	}
 }
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKZ+ZZLyHJhHUcrrVUPGYqTDS6N1bOZkQe1dHqfsAeZT test"
@@ -44,12 +101,10 @@ const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKZ+ZZLyHJhHUcrrVUPGYqTDS6N1bOZ
 // The client of the real provider makes a key pair, finds it again in a cloud that
 // was started anew, and takes it away.
 func TestKeypairs(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "openstack.bolt")
 	t.Run("make", func(t *testing.T) {
-		c, err := nova(t, open(t, path), "secret")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := open(t, path, pace).compute
 		made, err := keypairs.Create(t.Context(), c, keypairs.CreateOpts{Name: "one", PublicKey: key}).Extract()
 		if err != nil || made.Name != "one" || made.PublicKey != key || len(made.Fingerprint) != 47 {
 			t.Fatalf("%+v, %v", made, err)
@@ -64,10 +119,7 @@ func TestKeypairs(t *testing.T) {
 		}
 	})
 	t.Run("find", func(t *testing.T) {
-		c, err := nova(t, open(t, path), "secret")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := open(t, path, pace).compute
 		pages, err := keypairs.List(c, nil).AllPages(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -94,16 +146,12 @@ func TestKeypairs(t *testing.T) {
 
 // Nobody gets in without a password or with a token that was not issued here.
 func TestIdentity(t *testing.T) {
-	url := open(t, filepath.Join(t.TempDir(), "openstack.bolt"))
-	if _, err := nova(t, url, ""); err == nil {
+	t.Parallel()
+	c := fresh(t)
+	if _, err := c.login(""); err == nil {
 		t.Error("it takes no password")
 	}
-	c, err := nova(t, url, "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.SetToken("another")
-	request, err := http.NewRequest(http.MethodGet, c.Endpoint+"os-keypairs", nil)
+	request, err := http.NewRequest(http.MethodGet, c.compute.Endpoint+"os-keypairs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

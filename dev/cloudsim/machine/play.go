@@ -1,0 +1,275 @@
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Player is the first program of a machine's container.
+type Player struct {
+	Cloud string // URL of cloudsim
+	Name  string // of the machine
+	Data  string // folder that keeps the servers' disks
+
+	plays   Server
+	running *exec.Cmd     // nil: the server is off
+	ended   chan struct{} // is closed when it is off by itself
+}
+
+// lockName is of a file beside the disks.
+const lockName = "lock"
+
+// Play takes the part of whichever server the rack says, until ctx ends. Another
+// player on the same disks is waited for.
+func (p *Player) Play(ctx context.Context) error {
+	lock, err := os.OpenFile(filepath.Join(p.Data, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("wait for another machine on %s: %w", p.Data, err)
+	}
+	for {
+		server, err := p.ask(ctx)
+		if err != nil && ctx.Err() == nil {
+			log.Printf("error: %v", err)
+		} else if err == nil {
+			if err := p.become(ctx, server); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return p.halt()
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// become does what there is to do between the part that is played and the next.
+func (p *Player) become(ctx context.Context, s Server) error {
+	if p.plays.ID != s.ID && p.plays.ID != "" {
+		if err := p.halt(); err != nil {
+			return err
+		}
+	}
+	p.plays = s
+	if err := p.wipeOthers(s.ID); err != nil {
+		return err
+	}
+	switch {
+	case s.ID == "":
+		return nil
+	case s.Status == "ACTIVE" || s.Status == "BUILD" || s.Status == "REBOOT":
+		if p.runs() {
+			return nil
+		}
+		log.Printf("%s boots", s.Name)
+		return p.boot(ctx, s)
+	default: // SHUTOFF, SHELVED and the like
+		return p.halt()
+	}
+}
+
+// disk is the folder with what differs from the image.
+func (p *Player) disk(id string) string { return filepath.Join(p.Data, id) }
+
+// wipeOthers deletes the disks of servers that are no more.
+func (p *Player) wipeOthers(keep string) error {
+	entries, err := os.ReadDir(p.Data)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == keep || e.Name() == lockName {
+			continue
+		}
+		log.Printf("the disk of %s is wiped", e.Name())
+		if err := os.RemoveAll(p.disk(e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bootScript mounts the server's disk over the image and hands over to systemd.
+// Its arguments are the disk and the name of the machine.
+const bootScript = `set -eu
+root=/server
+mkdir -p "$root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$root"
+mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
+mount -t cgroup2 none "$root/sys/fs/cgroup"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=755 tmpfs "$root/run"
+mount -t tmpfs tmpfs "$root/tmp"
+for file in /etc/resolv.conf /etc/hosts; do
+  : >>"$root$file"
+  mount --bind "$file" "$root$file"
+done
+export container=slipway
+exec chroot "$root" /sbin/init
+`
+
+// boot starts systemd on the server's disk, in namespaces of its own.
+func (p *Player) boot(ctx context.Context, s Server) error {
+	upper := filepath.Join(p.disk(s.ID), "upper")
+	for _, folder := range []string{upper, filepath.Join(p.disk(s.ID), "work")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := p.seed(ctx, upper, s); err != nil {
+		return err
+	}
+	group, err := ownGroup(p.Name)
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	cmd := exec.Command("unshare", "--fork", "--pid", "--mount", "--cgroup", "--kill-child", "sh", "-c", bootScript, "boot", p.disk(s.ID), p.Name)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	// The namespace of control groups begins at the one that a process is in.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, UseCgroupFD: true, CgroupFD: int(group.Fd())}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("boot %s: %w", s.Name, err)
+	}
+	p.running, p.ended = cmd, make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(p.ended)
+	}()
+	return nil
+}
+
+// runs says whether the server is on.
+func (p *Player) runs() bool {
+	if p.running == nil {
+		return false
+	}
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// ownGroup makes a control group for the machine and opens it.
+func ownGroup(name string) (*os.File, error) {
+	const mount = "/control-groups"
+	if err := os.MkdirAll(mount, 0o755); err != nil {
+		return nil, err
+	}
+	if err := syscall.Mount("none", mount, "cgroup2", 0, ""); err != nil && !errors.Is(err, syscall.EBUSY) {
+		return nil, fmt.Errorf("mount the control groups: %w", err)
+	}
+	group := filepath.Join(mount, "slipway-"+name)
+	if err := os.MkdirAll(group, 0o755); err != nil {
+		return nil, err
+	}
+	return os.Open(group)
+}
+
+// halt ends the server as a cut of its power would.
+func (p *Player) halt() error {
+	if !p.runs() {
+		return nil
+	}
+	log.Printf("%s halts", p.plays.Name)
+	err := p.running.Process.Kill()
+	if err == nil || errors.Is(err, os.ErrProcessDone) {
+		<-p.ended
+		return nil
+	}
+	return err
+}
+
+// seed gives cloud-init what the metadata service says.
+//
+// https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
+func (p *Player) seed(ctx context.Context, upper string, s Server) error {
+	var data struct {
+		Hostname string            `json:"hostname"`
+		Keys     map[string]string `json:"public_keys"`
+	}
+	text, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/meta_data.json")
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &data); err != nil {
+		return err
+	}
+	user, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/user_data")
+	if errors.Is(err, errNone) {
+		user, err = []byte("#cloud-config\n{}\n"), nil
+	}
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for _, key := range data.Keys {
+		keys = append(keys, strings.TrimSpace(key))
+	}
+	meta, err := json.Marshal(map[string]any{"instance-id": s.ID, "local-hostname": data.Hostname, "public-keys": keys})
+	if err != nil {
+		return err
+	}
+	for path, content := range map[string][]byte{
+		"var/lib/cloud/seed/nocloud/meta-data": meta,
+		"var/lib/cloud/seed/nocloud/user-data": user,
+		// The network is there before the server is.
+		"etc/cloud/cloud.cfg.d/99-cloudsim.cfg": []byte("datasource_list: [NoCloud]\nnetwork: {config: disabled}\n"),
+	} {
+		path = filepath.Join(upper, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Player) ask(ctx context.Context) (s Server, err error) {
+	text, err := p.get(ctx, Path+p.Name)
+	if err != nil {
+		return Server{}, err
+	}
+	return s, json.Unmarshal(text, &s)
+}
+
+var errNone = errors.New("there is none")
+
+func (p *Player) get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Cloud+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNotFound {
+		return nil, errNone
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask for %s: %s", path, response.Status)
+	}
+	return io.ReadAll(response.Body)
+}

@@ -1,0 +1,139 @@
+// Package machine plays the servers of the simulated cloud: a machine is a container
+// with a systemd and a cloud-init of its own, which takes the part of one server as
+// long as there is one. The rack says which.
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+)
+
+// A Server is what there is to play.
+type Server struct {
+	ID        string   `json:"id"` // empty: there is none
+	Name      string   `json:"name"`
+	Status    string   `json:"status"`
+	Addresses []string `json:"-"` // in all networks
+}
+
+// A Rack gives each machine one server, and remembers which.
+type Rack struct {
+	servers func() ([]Server, error) // all, the oldest first
+	path    string                   // of the file that remembers
+
+	mu    sync.Mutex
+	parts map[string]string // server by machine
+	at    map[string]string // address of the machine, as it was last seen
+}
+
+// NewRack makes a rack for the servers of a cloud.
+func NewRack(path string, servers func() ([]Server, error)) (*Rack, error) {
+	r := &Rack{servers: servers, path: path, parts: map[string]string{}, at: map[string]string{}}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, json.Unmarshal(data, &r.parts)
+}
+
+// Path is where a machine asks for its part: GET Path + its name.
+const Path = "/-/machines/"
+
+// ServeHTTP tells a machine which server to play. It is asked again and again, and
+// learns so where the machine is.
+func (r *Rack) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	host, _, err := net.SplitHostPort(request.RemoteAddr)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	server, err := r.part(request.URL.Path[len(Path):], host)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(server) // the machine may be gone
+}
+
+// part is the server that the machine plays: the one it played before, or the
+// oldest that nobody plays.
+func (r *Rack) part(machine, host string) (Server, error) {
+	all, err := r.servers()
+	if err != nil {
+		return Server{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[machine] = host
+	is := func(id string) func(Server) bool { return func(s Server) bool { return s.ID == id } }
+	for m, id := range r.parts {
+		if !slices.ContainsFunc(all, is(id)) {
+			delete(r.parts, m)
+		}
+	}
+	if i := slices.IndexFunc(all, is(r.parts[machine])); i >= 0 {
+		return all[i], nil
+	}
+	for _, s := range all {
+		taken := false
+		for _, id := range r.parts {
+			taken = taken || id == s.ID
+		}
+		if !taken {
+			r.parts[machine] = s.ID
+			return s, r.remember()
+		}
+	}
+	return Server{}, nil
+}
+
+func (r *Rack) remember() error {
+	data, err := json.Marshal(r.parts)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(r.path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(r.path+".new", r.path)
+}
+
+// Dial connects to a server's address, wherever the machine that plays it is.
+func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.servers()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s Server) bool { return slices.Contains(s.Addresses, host) && s.Status == "ACTIVE" })
+	if i < 0 {
+		return nil, fmt.Errorf("no server that runs has the address %s", host)
+	}
+	r.mu.Lock()
+	at := ""
+	for machine, id := range r.parts {
+		if id == all[i].ID {
+			at = r.at[machine]
+		}
+	}
+	r.mu.Unlock()
+	if at == "" {
+		return nil, fmt.Errorf("no machine plays the server %s", all[i].Name)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(at, port))
+}

@@ -1,0 +1,53 @@
+package openstack
+
+import (
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// ServersPath lists the servers for whoever starts a container for each. It needs
+// no token.
+const ServersPath = "/-/servers"
+
+// A Machine is a server as whoever plays it needs to know it.
+type Machine struct {
+	ID        string              `json:"id"`
+	Name      string              `json:"name"`
+	Status    string              `json:"status"`
+	Addresses map[string][]string `json:"addresses"` // by network
+	Created   time.Time           `json:"created"`
+}
+
+// Machines lists the servers, the oldest first. A server that still boots has its
+// addresses already: who plays it needs them before anybody else.
+func (c *Cloud) Machines() ([]Machine, error) {
+	now := time.Now().UTC()
+	if err := c.settle(now); err != nil {
+		return nil, err
+	}
+	list := []Machine{}
+	err := c.records.View(func(tx *bolt.Tx) error {
+		all, err := servers.where(tx, nil)
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			m, err := call{tx: tx, now: now}.self(s)
+			if err != nil {
+				return err
+			}
+			one := Machine{s.ID, s.Name, s.Status, map[string][]string{}, s.Created}
+			for _, at := range m.places {
+				for _, ip := range at.port.FixedIPs {
+					one.Addresses[at.network.Name] = append(one.Addresses[at.network.Name], ip.IPAddress)
+				}
+			}
+			list = append(list, one)
+		}
+		return nil
+	})
+	slices.SortStableFunc(list, func(a, b Machine) int { return a.Created.Compare(b.Created) })
+	return list, err
+}

@@ -1,0 +1,149 @@
+// Package ovh is a simulated OVH API: as much of it as the provider ovh asks for
+// managed PostgreSQL, stateful, durable and as slow to finish things as the real
+// one. Its endpoints are driven by go-ovh, the client of the real provider.
+//
+// What takes time is written down with the moments at which it goes on, and settled
+// by the first request after them.
+package ovh
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A Cloud answers below the prefix that it was opened with.
+type Cloud struct {
+	// Pace is how long a cluster, a user or a restriction takes to become what it was
+	// asked to become. Set it before the first request.
+	Pace time.Duration
+
+	prefix  string
+	records *bolt.DB
+	mux     *http.ServeMux
+}
+
+// Open makes a cloud on the file at path. It answers requests whose paths begin
+// with prefix, such as /-/ovh.
+func Open(path, prefix string) (*Cloud, error) {
+	records, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open the ovh cloud: %w", err)
+	}
+	err = records.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(clusters)
+		return err
+	})
+	if err != nil {
+		records.Close()
+		return nil, fmt.Errorf("furnish the ovh cloud: %w", err)
+	}
+	c := &Cloud{Pace: time.Second, prefix: prefix, records: records, mux: http.NewServeMux()}
+	c.account()
+	c.catalog()
+	c.postgresql()
+	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, missing("Got an invalid (or empty) URL"))
+	})
+	return c, nil
+}
+
+func (c *Cloud) Close() error { return c.records.Close() }
+
+func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+
+// A call is a request with the transaction that it is answered in. A request that
+// only reads gets one that only reads.
+type call struct {
+	*http.Request
+	tx   *bolt.Tx
+	body []byte
+	now  time.Time
+}
+
+// handle adds an endpoint that wants a signature. After an error nothing that f
+// wrote remains.
+func (c *Cloud) handle(pattern string, f func(q call) (any, error)) {
+	method, path, _ := strings.Cut(pattern, " ")
+	c.mux.HandleFunc(method+" "+c.prefix+path, func(w http.ResponseWriter, r *http.Request) {
+		body, err := c.answer(r, f)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		reply(w, http.StatusOK, body)
+	})
+}
+
+func (c *Cloud) answer(r *http.Request, f func(q call) (any, error)) (body any, err error) {
+	q := call{Request: r, now: time.Now().UTC()}
+	if q.body, err = io.ReadAll(io.LimitReader(r.Body, 1<<20)); err != nil {
+		return nil, bad("the request ended early: %v", err)
+	}
+	if err := q.signed(); err != nil {
+		return nil, err
+	}
+	if err := c.settle(q.now); err != nil {
+		return nil, err
+	}
+	run := c.records.Update
+	if r.Method == http.MethodGet {
+		run = c.records.View
+	}
+	err = run(func(tx *bolt.Tx) error {
+		q.tx = tx
+		body, err = f(q)
+		return err
+	})
+	return body, err
+}
+
+// read decodes the body over into: what it does not name stays as it is.
+func (q call) read(into any) error {
+	if len(q.body) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(q.body, into); err != nil {
+		return bad("Invalid body: %v", err)
+	}
+	return nil
+}
+
+// A refusal is an error that the client is to blame for.
+type refusal struct {
+	status         int
+	class, message string
+}
+
+func (r refusal) Error() string { return r.message }
+
+func bad(format string, values ...any) error {
+	return refusal{http.StatusBadRequest, "Client::BadRequest", fmt.Sprintf(format, values...)}
+}
+
+func missing(format string, values ...any) error {
+	return refusal{http.StatusNotFound, "Client::NotFound", fmt.Sprintf(format, values...)}
+}
+
+func conflict(format string, values ...any) error {
+	return refusal{http.StatusConflict, "Client::Conflict", fmt.Sprintf(format, values...)}
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
+}
+
+// fail answers as https://api.ovh.com/console/ shows errors.
+func fail(w http.ResponseWriter, err error) {
+	r := refusal{http.StatusInternalServerError, "Server::InternalServerError", err.Error()}
+	errors.As(err, &r)
+	reply(w, r.status, map[string]string{"class": r.class, "message": r.message})
+}

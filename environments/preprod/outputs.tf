@@ -1,0 +1,28 @@
+output "ansible_inventory" {
+  description = "The hosts, by name, as Ansible's inventory needs them"
+  value       = { (module.backend.name) = module.backend.ansible_inventory }
+}
+
+output "backend" {
+  description = "Addresses of the backend"
+  value = {
+    ipv4       = module.backend.ipv4
+    ipv6       = module.backend.ipv6
+    private_ip = module.backend.private_ip
+  }
+}
+
+output "database" {
+  description = "Where the private network reaches the database"
+  value = {
+    host      = module.database.host
+    port      = module.database.port
+    databases = module.database.databases
+  }
+}
+
+output "database_uris" {
+  description = "URIs of the databases, by user and database"
+  value       = module.database.uris
+  sensitive   = true
+}

@@ -1,0 +1,18 @@
+# All that is prod's own.
+
+locals {
+  environment = "prod"
+
+  # Networks of those who log in and of the CI that deploys. Put your own here: these are nobody's.
+  admin_prefixes = ["192.0.2.0/24", "2001:db8::/48"]
+
+  backend_flavor  = "b3-16"
+  backend_running = true
+  vlan_id         = null
+
+  # OVH's name of the region where OS_REGION_NAME is: GRA for GRA11.
+  database_region    = "GRA"
+  database_plan      = "business"
+  database_flavor    = "db1-7"
+  database_protected = true
+}

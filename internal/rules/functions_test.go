@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// effects are the helpers in ci/ by which a function reaches out of the engine.
+var effects = []string{"effect", "finish", "onEnvironment", "planned", "toGitHub", "driftOf", "change"}
+
+// uncached lists the exported functions in a file of ci/ that reach out and may be
+// answered from the cache.
+func uncached(file *ast.File) (cached []string, seen int) {
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || !f.Name.IsExported() || f.Body == nil {
+			continue
+		}
+		reaches := false
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			switch f := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				reaches = reaches || slices.Contains(effects, f.Sel.Name)
+			case *ast.Ident:
+				reaches = reaches || slices.Contains(effects, f.Name)
+			}
+			return true
+		})
+		if reaches {
+			seen++
+			if !strings.Contains(f.Doc.Text(), `+cache="never"`) {
+				cached = append(cached, f.Name.Name)
+			}
+		}
+	}
+	return cached, seen
+}
+
+// No function that reaches out is answered from Dagger's cache: it would say that
+// it had planned or applied, and would not have.
+func TestEffectsAreNotCached(t *testing.T) {
+	paths, err := filepath.Glob("../../ci/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cached, n := uncached(file)
+		seen += n
+		for _, name := range cached {
+			t.Errorf(`%s: %s reaches out, and is not +cache="never"`, path, name)
+		}
+	}
+	if seen < 18 {
+		t.Errorf("only %d functions reach out", seen)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n\n// Apply applies.\nfunc (m *M) Apply() { m.effect() }\n", parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cached, _ := uncached(file); len(cached) != 1 {
+		t.Error("it does not find one that is")
+	}
+}

@@ -1,0 +1,242 @@
+// Package rules holds the repository's own files to rules: workflows that keep
+// secrets from strangers and an apply from being killed, functions that really run
+// when they are called, environments that are the same system.
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rhysd/actionlint"
+	"go.yaml.in/yaml/v3"
+)
+
+const folder = "../../.github/workflows"
+
+type workflow struct {
+	On          yaml.Node         `yaml:"on"`
+	Permissions map[string]string `yaml:"permissions"`
+	Jobs        map[string]job    `yaml:"jobs"`
+}
+
+type job struct {
+	If          string            `yaml:"if"`
+	Permissions map[string]string `yaml:"permissions"`
+	Timeout     int               `yaml:"timeout-minutes"`
+	Environment string            `yaml:"environment"`
+	Concurrency struct {
+		Group  string `yaml:"group"`
+		Cancel bool   `yaml:"cancel-in-progress"`
+	} `yaml:"concurrency"`
+	Env   map[string]string `yaml:"env"`
+	Steps []step            `yaml:"steps"`
+}
+
+type step struct {
+	Uses string            `yaml:"uses"`
+	Run  string            `yaml:"run"`
+	With map[string]string `yaml:"with"`
+	Env  map[string]string `yaml:"env"`
+}
+
+// may is the most that a job may be allowed to do, by workflow and job.
+var may = map[string]map[string]string{
+	"checks.yml/checks": {"contents": "read"},
+	"plan.yml/plan":     {"contents": "read"},
+	"plan.yml/report":   {"contents": "read", "pull-requests": "write"},
+	"apply.yml/apply":   {"contents": "read"},
+	"drift.yml/drift":   {"contents": "read", "issues": "write"},
+}
+
+var (
+	pinned = regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40}$`)
+	// glue are the commands besides `dagger call`.
+	glue = regexp.MustCompile(`^(cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in )`)
+)
+
+// check lists what is wrong with a workflow.
+func check(name string, text []byte, deadline time.Duration) []string {
+	var faults []string
+	fault := func(format string, args ...any) { faults = append(faults, name+": "+fmt.Sprintf(format, args...)) }
+	var w workflow
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		fault("%v", err)
+		return faults
+	}
+	if w.Permissions == nil || len(w.Permissions) > 0 {
+		fault("permissions is not {} at the top")
+	}
+	if bytes.Contains(text, []byte("pull_request_target")) || bytes.Contains(text, []byte("workflow_run")) {
+		fault("a foreign pull request would run with our secrets")
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if _, uses, ok := strings.Cut(line, "uses: "); ok && !strings.HasPrefix(uses, "./") && !strings.Contains(uses, " # v") {
+			fault("%s does not say which version that is", uses)
+		}
+	}
+	for id, j := range w.Jobs {
+		allowed, known := may[name+"/"+id]
+		if !known {
+			fault("job %s has no entry in the list of what jobs may do", id)
+		}
+		if j.Permissions == nil {
+			fault("job %s has no permissions", id)
+		}
+		for scope, level := range j.Permissions {
+			if allowed[scope] != level {
+				fault("job %s may %s %s", id, level, scope)
+			}
+		}
+		if j.Timeout == 0 {
+			fault("job %s has no timeout", id)
+		}
+		secret := strings.Contains(fmt.Sprint(j.Env), "secrets.")
+		if secret {
+			fault("job %s gives a secret to all of its steps", id)
+		}
+		for _, s := range j.Steps {
+			switch {
+			case s.Uses != "":
+				if !strings.HasPrefix(s.Uses, "./") && !pinned.MatchString(s.Uses) {
+					fault("%s is not pinned", s.Uses)
+				}
+				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != "false" {
+					fault("job %s leaves its token in the checkout", id)
+				}
+			case strings.Contains(s.Run, "${{"):
+				fault("job %s puts an expression into a script", id)
+			case !strings.HasPrefix(s.Run, "dagger call ") && !glue.MatchString(s.Run):
+				fault("job %s runs something else than dagger: %s", id, s.Run)
+			}
+			secret = secret || strings.Contains(fmt.Sprint(s.Env), "secrets.")
+			works := regexp.MustCompile(`\b(plan-files|apply|drift)\b`).MatchString(s.Run)
+			if works && time.Duration(j.Timeout)*time.Minute < deadline+10*time.Minute {
+				fault("job %s ends after %d minutes, and the runner stops gently only after %s", id, j.Timeout, deadline)
+			}
+			if strings.Contains(s.Run, " apply ") {
+				if j.Concurrency.Cancel || !strings.Contains(j.Concurrency.Group, "matrix.environment") {
+					fault("job %s does not wait its turn, or can be cancelled", id)
+				}
+				if j.Environment != "${{ matrix.environment }}" {
+					fault("job %s runs outside of the environment that reviewers protect", id)
+				}
+				if !strings.Contains(s.Run, "--reviewed") {
+					fault("job %s applies what nobody has seen", id)
+				}
+			}
+		}
+		if secret && j.Environment == "" {
+			fault("job %s has secrets outside of an environment", id)
+		}
+		if secret && bytes.Contains(text, []byte("pull_request:")) && !strings.Contains(j.If, "head.repo.full_name == github.repository") {
+			fault("job %s has secrets for forks", id)
+		}
+	}
+	return faults
+}
+
+// deadline is the stage runner's own.
+func deadline(t *testing.T) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile("../../cmd/slipway/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`"deadline", (\d+)\*time\.Minute`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("cmd/slipway has no deadline")
+	}
+	minutes, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(minutes) * time.Minute
+}
+
+func read(t *testing.T) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(folder + "/*")
+	if err != nil || len(paths) != 4 {
+		t.Fatal(paths, err)
+	}
+	texts := map[string][]byte{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.Base(path)] = text
+	}
+	return texts
+}
+
+func TestWorkflows(t *testing.T) {
+	for name, text := range read(t) {
+		for _, fault := range check(name, text, deadline(t)) {
+			t.Error(fault)
+		}
+	}
+}
+
+// A change that breaks a rule is found.
+func TestRules(t *testing.T) {
+	texts := read(t)
+	for _, c := range []struct{ name, old, new, want string }{
+		{"plan.yml", "permissions: {}", "permissions: write-all", "cannot unmarshal"},
+		{"plan.yml", "permissions: {}", "permissions: {contents: read}", "permissions is not {}"},
+		{"plan.yml", "  pull_request:", "  pull_request_target:", "a foreign pull request"},
+		{"plan.yml", "@08c6903cd8c0fde910a37f88322edcfb5dd907a8", "@v5", "is not pinned"},
+		{"plan.yml", "      - uses: ./.github/actions/dagger", "      - uses: actions/x@08c6903cd8c0fde910a37f88322edcfb5dd907a8", "does not say which version"},
+		{"plan.yml", "persist-credentials: false", "fetch-depth: 1", "leaves its token"},
+		{"plan.yml", `--env="$ENVIRONMENT"`, "--env=${{ matrix.environment }}", "an expression into a script"},
+		{"plan.yml", "pull-requests: write", "issues: write", "may write issues"},
+		{"plan.yml", "github.event.pull_request.head.repo.full_name == github.repository", "true", "secrets for forks"},
+		{"plan.yml", "    environment: plan-${{ matrix.environment }} # has the key; needs no reviewer\n", "", "secrets outside of an environment"},
+		{"plan.yml", "timeout-minutes: 75", "timeout-minutes: 60", "stops gently only after"},
+		{"plan.yml", "    timeout-minutes: 15\n", "", "has no timeout"},
+		{"apply.yml", "cancel-in-progress: false", "cancel-in-progress: true", "can be cancelled"},
+		{"apply.yml", "group: state-${{ matrix.environment }}", "group: state", "does not wait its turn"},
+		{"apply.yml", "    environment: ${{ matrix.environment }} #", "    environment: any #", "reviewers protect"},
+		{"apply.yml", "--reviewed ", "", "nobody has seen"},
+		{"drift.yml", "      ENVIRONMENT: ", "      AGE_KEY: ${{ secrets.AGE_KEY }}\n      ENVIRONMENT: ", "to all of its steps"},
+		{"checks.yml", "dagger call fmt", "make fmt", "something else than dagger"},
+	} {
+		broken := strings.Replace(string(texts[c.name]), c.old, c.new, 1)
+		if broken == string(texts[c.name]) {
+			t.Errorf("%s does not hold %q", c.name, c.old)
+			continue
+		}
+		faults := check(c.name, []byte(broken), deadline(t))
+		if !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.want) }) {
+			t.Errorf("%s with %q: nobody says %q: %q", c.name, c.new, c.want, faults)
+		}
+	}
+}
+
+// actionlint knows the language of the workflows.
+func TestActionlint(t *testing.T) {
+	var out bytes.Buffer
+	linter, err := actionlint.NewLinter(&out, &actionlint.LinterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := linter.LintDir(folder, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(faults) > 0 {
+		t.Error(out.String())
+	}
+	faults, err = linter.Lint("broken.yml", []byte("on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: echo ${{ matrix.nothing }}\n"), nil)
+	if err != nil || len(faults) == 0 {
+		t.Errorf("it finds nothing wrong with a broken workflow: %v", err)
+	}
+}
