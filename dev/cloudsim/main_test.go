@@ -45,7 +45,7 @@ func program(t *testing.T, data, address string) (kill func()) {
 	lines := bufio.NewScanner(errors)
 	for lines.Scan() && !strings.Contains(lines.Text(), "serving on") {
 	}
-	for range 100 { // it says so just before it listens
+	for range 500 { // it says so just before it listens
 		if response, err := http.Get("http://" + address + "/-/servers"); err == nil {
 			_ = response.Body.Close()
 			break

@@ -94,6 +94,31 @@ func differing(change *tfjson.Change) []string {
 	return names
 }
 
+// drifted is differing less the attributes that are empty before and after. Many
+// providers write none of something in one way when they create it, and in another
+// when they read it; nobody has changed anything.
+func drifted(change *tfjson.Change) []string {
+	before, after, _ := attributes(change)
+	return slices.DeleteFunc(differing(change), func(name string) bool {
+		return empty(before[name]) && empty(after[name])
+	})
+}
+
+// empty is true for nothing, and for a text, a list and a map of length 0.
+func empty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return false
+}
+
 // forcing names the attributes at the top of the resource for which it is replaced.
 func forcing(change *tfjson.Change) []string {
 	present := all(attributes(change))

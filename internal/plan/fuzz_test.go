@@ -62,7 +62,8 @@ func FuzzRead(f *testing.F) {
 		if text := string(shown); strings.Contains(text, canary) || strings.Contains(text, string(canaryNumber)) {
 			t.Fatalf("a value is shown: %s", text)
 		}
-		if len(other.Changes) != len(s.Changes) || len(other.Drift) != len(s.Drift) {
+		// What drifted is told by the values; what changes, by the actions.
+		if len(other.Changes) != len(s.Changes) {
 			t.Fatalf("other values make other changes: %+v became %+v", s, other)
 		}
 	})

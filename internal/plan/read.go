@@ -114,7 +114,10 @@ func (r *reading) drift() error {
 	}
 	d := Drift{Address: rc.Address, Deleted: rc.Change.Actions.Delete()}
 	if !d.Deleted {
-		d.Attributes = differing(rc.Change)
+		d.Attributes = drifted(rc.Change)
+		if len(d.Attributes) == 0 {
+			return nil
+		}
 	}
 	r.summary.Drift = append(r.summary.Drift, d)
 	return nil

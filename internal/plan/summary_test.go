@@ -93,3 +93,22 @@ func TestRelevant(t *testing.T) {
 		t.Errorf("got %+v of %+v", got, s)
 	}
 }
+
+// None of something, written in two ways, is no drift.
+func TestEmptyIsNoDrift(t *testing.T) {
+	const plan = `{"format_version": "1.2", "resource_drift": [
+		{"address": "a.same", "mode": "managed", "type": "a", "name": "same", "change": {"actions": ["update"],
+			"before": {"tags": null, "note": "", "list": null, "map": {}}, "after": {"tags": [], "note": null, "list": [], "map": null}}},
+		{"address": "a.other", "mode": "managed", "type": "a", "name": "other", "change": {"actions": ["update"],
+			"before": {"tags": null, "size": 1, "on": false}, "after": {"tags": ["x"], "size": 0, "on": null}}},
+		{"address": "a.gone", "mode": "managed", "type": "a", "name": "gone", "change": {"actions": ["delete"], "before": {"tags": null}, "after": null}}
+	]}`
+	s, _, err := Read(strings.NewReader(plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Drift{{Address: "a.gone", Deleted: true}, {Address: "a.other", Attributes: []string{"on", "size", "tags"}}}
+	if diff := cmp.Diff(want, s.Drift); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -92,8 +92,8 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 		return plan.Summary{}, err
 	}
 	// Of a plan without changes there is nothing to read, and reading takes as long
-	// as deriving the key does.
-	if code == tofu.ExitOK {
+	// as deriving the key does. Only a check for drift wants to know what drifted.
+	if code == tofu.ExitOK && (len(summary.Drift) == 0 || r.result.Stage != "drift") {
 		r.warn()
 		return summary, nil
 	}

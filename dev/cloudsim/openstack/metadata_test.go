@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -99,30 +98,30 @@ func TestMetadata(t *testing.T) {
 // boots, one that goes away, and the addresses of both.
 func TestDurable(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "openstack.bolt")
-	c := open(t, path, pace)
+	c := fresh(t)
 	n := c.privateNetwork("private", "10.0.0.0/24")
-	made, err := c.create([]servers.Network{{UUID: n.ID}})
-	leaves := must(t, made, err).ID
-	c.await(leaves, "ACTIVE")
-	c.close()
-
-	c = open(t, path, time.Second)
-	made, err = c.create([]servers.Network{{UUID: n.ID}})
-	boots := must(t, made, err).ID
-	must(t, 0, servers.Delete(t.Context(), c.compute, leaves).ExtractErr())
-	c.close()
-
-	c = open(t, path, time.Hour) // what began before keeps its own pace
-	if s := c.get(boots); s.Status != "BUILD" {
-		t.Errorf("%+v", s)
+	create := func() string {
+		t.Helper()
+		made, err := c.create([]servers.Network{{UUID: n.ID}})
+		return must(t, made, err).ID
 	}
-	if s := c.get(leaves); s.TaskState != "deleting" {
+	leaves := create()
+	c.await(leaves, "ACTIVE")
+
+	c = c.reopen(forever)
+	slow := create()
+	c = c.reopen(pace)
+	boots := create()
+	must(t, 0, servers.Delete(t.Context(), c.compute, leaves).ExtractErr())
+	c = c.reopen(forever) // what began before keeps its own pace
+	if s := c.get(slow); s.Status != "BUILD" {
 		t.Errorf("%+v", s)
 	}
 	c.await(boots, "ACTIVE")
 	c.gone(leaves)
-	if left := c.ports(ports.ListOpts{NetworkID: n.ID}); len(left) != 1 || left[0].DeviceID != boots || left[0].FixedIPs[0].IPAddress != "10.0.0.3" {
+	left := c.ports(ports.ListOpts{NetworkID: n.ID})
+	slices.SortFunc(left, func(a, b ports.Port) int { return strings.Compare(a.FixedIPs[0].IPAddress, b.FixedIPs[0].IPAddress) })
+	if len(left) != 2 || left[0].DeviceID != slow || left[0].FixedIPs[0].IPAddress != "10.0.0.3" || left[1].DeviceID != boots || left[1].FixedIPs[0].IPAddress != "10.0.0.4" {
 		t.Errorf("%+v", left)
 	}
 	if all := c.networks(networks.ListOpts{}); len(all) != 2 {

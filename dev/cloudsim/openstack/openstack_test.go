@@ -15,12 +15,18 @@ import (
 	"slipway/dev/cloudsim/openstack"
 )
 
-// pace is long enough for a busy machine to see what is on the way.
-const pace = 150 * time.Millisecond
+// Most tests wait until something is over; pace is how long that takes. Those that
+// look at what is on the way let it take forever, so that no busy machine is too
+// slow for them.
+const (
+	pace    = 20 * time.Millisecond
+	forever = time.Hour
+)
 
 // A cloud is served to the client of the real provider.
 type cloud struct {
 	t                       *testing.T
+	path                    string // of the file
 	url                     string // of the server
 	compute, network, image *gophercloud.ServiceClient
 	rules                   *faults.Rules
@@ -35,7 +41,7 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 		t.Fatal(err)
 	}
 	sim.Pace = pace
-	c := &cloud{t: t, rules: &faults.Rules{}}
+	c := &cloud{t: t, path: path, rules: &faults.Rules{}}
 	server := httptest.NewServer(c.rules.Around(sim))
 	c.url = server.URL
 	closed := false
@@ -65,6 +71,13 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// reopen ends the cloud and serves it anew with another pace.
+func (c *cloud) reopen(pace time.Duration) *cloud {
+	c.t.Helper()
+	c.close()
+	return open(c.t, c.path, pace)
 }
 
 // fresh serves an empty cloud.

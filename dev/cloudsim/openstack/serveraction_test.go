@@ -23,7 +23,6 @@ func TestServerActions(t *testing.T) {
 	c := fresh(t)
 	made, err := c.create(extNet(c))
 	id := must(t, made, err).ID
-	refused(t, servers.Stop(t.Context(), c.compute, id).ExtractErr(), http.StatusConflict) // it still boots
 	c.await(id, "ACTIVE")
 	refused(t, servers.Start(t.Context(), c.compute, id).ExtractErr(), http.StatusConflict)
 	must(t, 0, servers.Stop(t.Context(), c.compute, id).ExtractErr())
@@ -36,9 +35,6 @@ func TestServerActions(t *testing.T) {
 	must(t, 0, servers.Start(t.Context(), c.compute, id).ExtractErr())
 	c.await(id, "ACTIVE")
 	must(t, 0, servers.Reboot(t.Context(), c.compute, id, servers.RebootOpts{Type: servers.SoftReboot}).ExtractErr())
-	if s := c.get(id); s.Status != "REBOOT" {
-		t.Errorf("%+v", s)
-	}
 	c.await(id, "ACTIVE")
 
 	larger := servers.ResizeOpts{FlavorRef: c.flavor("b3-16")}
@@ -75,6 +71,33 @@ func TestServerActions(t *testing.T) {
 	refused(t, servers.Suspend(t.Context(), c.compute, id).ExtractErr(), http.StatusBadRequest)
 	must(t, 0, servers.ForceDelete(t.Context(), c.compute, id).ExtractErr())
 	c.gone(id)
+}
+
+// What a server is while something goes on, and that it takes no other action then.
+func TestServerOnTheWay(t *testing.T) {
+	t.Parallel()
+	c := fresh(t)
+	made, err := c.create(extNet(c))
+	old := must(t, made, err).ID
+	c.await(old, "ACTIVE")
+	c = c.reopen(forever)
+	made, err = c.create(extNet(c))
+	young := must(t, made, err).ID
+	if s := c.get(young); s.Status != "BUILD" || s.VmState != "building" || s.TaskState != "spawning" || len(s.Addresses) != 0 || !s.LaunchedAt.IsZero() {
+		t.Errorf("%+v", s)
+	}
+	refused(t, servers.Stop(t.Context(), c.compute, young).ExtractErr(), http.StatusConflict)
+	must(t, 0, servers.Reboot(t.Context(), c.compute, old, servers.RebootOpts{Type: servers.SoftReboot}).ExtractErr())
+	if s := c.get(old); s.Status != "REBOOT" || s.TaskState != "rebooting" {
+		t.Errorf("%+v", s)
+	}
+	refused(t, servers.Stop(t.Context(), c.compute, old).ExtractErr(), http.StatusConflict)
+	for range 2 {
+		must(t, 0, servers.Delete(t.Context(), c.compute, old).ExtractErr())
+	}
+	if s := c.get(old); s.TaskState != "deleting" {
+		t.Errorf("%+v", s)
+	}
 }
 
 // The lists below a server.

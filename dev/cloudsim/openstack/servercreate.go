@@ -48,7 +48,7 @@ func (c *Cloud) createServer(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	s := server{
-		ID: newID(), Name: asked.Name, Created: q.now.Truncate(time.Second), Updated: q.now.Truncate(time.Second),
+		ID: newID(), Name: asked.Name, Created: q.now, Updated: q.now.Truncate(time.Second),
 		ImageID: asked.ImageRef, FlavorID: asked.FlavorRef, KeyName: asked.KeyName, UserData: asked.UserData, AdminPass: asked.AdminPass,
 		Metadata: asked.Metadata, Tags: asked.Tags, ConfigDrive: asked.ConfigDrive,
 	}

@@ -3,6 +3,7 @@ package openstack
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // addresses are those that the server shows, by the names of the networks.
@@ -76,7 +77,7 @@ func (c *Cloud) view(q call, s server) (map[string]any, error) {
 		return nil, err
 	}
 	v := map[string]any{
-		"id": s.ID, "name": s.Name, "status": s.Status, "tenant_id": projectID, "user_id": userID, "created": s.Created, "updated": s.Updated,
+		"id": s.ID, "name": s.Name, "status": s.Status, "tenant_id": projectID, "user_id": userID, "created": s.Created.Truncate(time.Second), "updated": s.Updated,
 		"hostId": strings.ReplaceAll(s.ID, "-", "")[:16], "progress": 0, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
 		"metadata": s.Metadata, "addresses": addresses, "key_name": nil, "links": c.link(q, "servers/"+s.ID),
 		"image":             map[string]any{"id": s.ImageID, "links": c.link(q, "images/"+s.ImageID)},

@@ -102,6 +102,7 @@ func (k *cluster) view() map[string]any {
 	return v
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql~GET
 func (c *Cloud) listClusters(q call) (any, error) {
 	own, err := where(q.tx, func(k *cluster) bool { return k.Service == q.PathValue("service") })
 	ids := []string{}
@@ -111,6 +112,7 @@ func (c *Cloud) listClusters(q call) (any, error) {
 	return ids, err
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}~GET
 func (c *Cloud) showCluster(q call) (any, error) {
 	k, err := q.cluster()
 	if err != nil {

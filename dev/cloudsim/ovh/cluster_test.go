@@ -2,10 +2,8 @@ package ovh_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 )
 
 // A cluster comes up by and by, is changed, and goes away.
@@ -17,10 +15,7 @@ func TestCluster(t *testing.T) {
 	if made.Status != "PENDING" || made.Version != "17" {
 		t.Errorf("%+v", made)
 	}
-	before := slices.Compact(c.await(path, "READY"))
-	if !slices.Equal(before, []string{"PENDING", "CREATING"}) {
-		t.Errorf("before it was READY: %v", before)
-	}
+	c.await(path, "READY")
 	k := c.get(path)
 	if k.Description != "of the tests" || k.Plan != "essential" || k.Flavor != "db1-4" || k.Region != "SIM" || k.NodeNumber != 1 || k.NetworkType != "public" ||
 		k.Disk.Size != 80 || !slices.Equal(k.Backups.Regions, []string{"SIM"}) || k.Backups.Time == "" || k.MaintenanceTime == "" ||
@@ -29,6 +24,9 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	if ids := c.ids(clusters); !slices.Equal(ids, []string{made.ID}) {
+		t.Errorf("%v", ids)
+	}
+	if ids := c.ids("/cloud/project/slipway/database/service"); !slices.Equal(ids, []string{made.ID}) {
 		t.Errorf("%v", ids)
 	}
 	if ids := c.ids("/cloud/project/another/database/postgresql"); len(ids) != 0 {
@@ -48,10 +46,6 @@ func TestCluster(t *testing.T) {
 	if err := c.Put(path, object{"flavor": "db1-7", "description": "changed", "maintenanceTime": "04:00:00", "backups": object{"time": "04:00:00"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if now := c.get(path); now.Status != "UPDATING" {
-		t.Errorf("%+v", now)
-	}
-	refused(t, c.Put(path, object{}, nil), http.StatusConflict)
 	c.await(path, "READY")
 	if k = c.get(path); k.Flavor != "db1-7" || k.Description != "changed" || k.Disk.Size != 160 || k.MaintenanceTime != "04:00:00" || k.Backups.Time != "04:00:00" || len(k.IPRestrictions) != 1 {
 		t.Errorf("%+v", k)
@@ -61,10 +55,6 @@ func TestCluster(t *testing.T) {
 	if err := c.Delete(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	if now := c.get(path); now.Status != "DELETING" {
-		t.Errorf("%+v", now)
-	}
-	refused(t, c.Post(path+"/user", object{"name": "late"}, nil), http.StatusConflict)
 	c.gone(path)
 	refused(t, c.Delete(path, nil), http.StatusNotFound)
 }
@@ -145,19 +135,51 @@ func TestCatalog(t *testing.T) {
 // becomes READY at its time.
 func TestDurable(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ovh.bolt")
-	c := open(t, path, time.Hour)
+	c := fresh(t).reopen(forever)
 	later := clusters + "/" + c.post(clusters, wish()).ID
-	c.close()
-	c = open(t, path, time.Second)
+	c = c.reopen(pace)
 	soon := clusters + "/" + c.post(clusters, wish()).ID
-	c.close()
-	c = open(t, path, time.Hour)
-	if k := c.get(soon); k.Status == "READY" {
-		t.Error("it is ready too early")
-	}
+	c = c.reopen(forever) // what began before keeps its own pace
 	c.await(soon, "READY")
 	if k := c.get(later); k.Status != "PENDING" || k.Version != "17" {
 		t.Errorf("%+v", k)
+	}
+}
+
+// What a cluster and its contents are while something goes on, and what they take
+// then.
+func TestOnTheWay(t *testing.T) {
+	t.Parallel()
+	c := fresh(t)
+	path := c.cluster()
+	app := path + "/user/" + c.post(path+"/user", object{"name": "app"}).ID
+	c.await(app, "READY")
+	c = c.reopen(forever)
+
+	young := path + "/user/" + c.post(path+"/user", object{"name": "young"}).ID
+	if u := c.get(young); u.Status != "PENDING" {
+		t.Errorf("%+v", u)
+	}
+	refused(t, c.Delete(young, nil), http.StatusConflict)
+	if err := c.Delete(app, nil); err != nil || c.get(app).Status != "DELETING" {
+		t.Errorf("%v", err)
+	}
+	made := c.post(path+"/database", object{"name": "app"})
+	refused(t, c.Get(path+"/database/"+made.ID, nil), http.StatusNotFound)
+	if ids := c.ids(path + "/database"); len(ids) != 1 {
+		t.Errorf("%v", ids)
+	}
+	c.post(path+"/ipRestriction", object{"ip": "198.51.100.7"})
+	refused(t, c.Post(path+"/ipRestriction", object{"ip": "198.51.100.8/32"}, nil), http.StatusConflict)
+
+	if err := c.Put(path, object{"description": "changed"}, nil); err != nil || c.get(path).Status != "UPDATING" {
+		t.Errorf("%v", err)
+	}
+	refused(t, c.Put(path, object{}, nil), http.StatusConflict)
+	refused(t, c.Post(path+"/user", object{"name": "late"}, nil), http.StatusConflict)
+	for range 2 {
+		if err := c.Delete(path, nil); err != nil || c.get(path).Status != "DELETING" {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 )
 
 // clusterRequest is what is asked of a new cluster, or of one that is to change.
-//
-// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql~POST
 type clusterRequest struct {
 	Description string  `json:"description"`
 	Version     string  `json:"version"`
@@ -30,6 +28,7 @@ type clusterRequest struct {
 	Restrictions *[]restrictionRequest `json:"ipRestrictions"`
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql~POST
 func (c *Cloud) createCluster(q call) (any, error) {
 	var asked clusterRequest
 	if err := q.read(&asked); err != nil {

@@ -21,6 +21,7 @@ func (k *cluster) database(id string) (*database, error) {
 	return &k.Databases[i], nil
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/database~GET
 func (c *Cloud) listDatabases(q call) (any, error) {
 	k, err := q.cluster()
 	ids := []string{}
@@ -56,6 +57,7 @@ func (c *Cloud) createDatabase(q call) (any, error) {
 	return d.view(), k.put(q.tx)
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/database/{databaseId}~GET
 func (c *Cloud) showDatabase(q call) (any, error) {
 	k, err := q.cluster()
 	if err != nil {

@@ -70,6 +70,7 @@ func (q call) restricted() (cluster, error) {
 	return k, err
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/ipRestriction~GET
 func (c *Cloud) listRestrictions(q call) (any, error) {
 	k, err := q.cluster()
 	ips := []string{}
@@ -102,6 +103,7 @@ func (c *Cloud) createRestriction(q call) (any, error) {
 	return r.view(), k.put(q.tx)
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/ipRestriction/{ipBlock}~GET
 func (c *Cloud) showRestriction(q call) (any, error) {
 	k, err := q.cluster()
 	if err != nil {

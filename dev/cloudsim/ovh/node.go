@@ -11,11 +11,13 @@ func (k *cluster) node(id string) map[string]any {
 	}
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/node~GET
 func (c *Cloud) listNodes(q call) (any, error) {
 	k, err := q.cluster()
 	return k.Nodes, err
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/node/{nodeId}~GET
 func (c *Cloud) showNode(q call) (any, error) {
 	k, err := q.cluster()
 	if err == nil && !slices.Contains(k.Nodes, q.PathValue("id")) {
@@ -27,6 +29,7 @@ func (c *Cloud) showNode(q call) (any, error) {
 	return k.node(q.PathValue("id")), nil
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/advancedConfiguration~GET
 func (c *Cloud) showAdvanced(q call) (any, error) {
 	k, err := q.cluster()
 	return k.Advanced, err
@@ -60,6 +63,8 @@ func (k *cluster) checkAdvanced() error {
 
 // showCertificates answers with what only looks like a certificate: nothing here
 // speaks TLS.
+//
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/certificates~GET
 func (c *Cloud) showCertificates(q call) (any, error) {
 	_, err := q.cluster()
 	return map[string]string{"ca": "-----BEGIN CERTIFICATE-----\nY2xvdWRzaW0=\n-----END CERTIFICATE-----\n"}, err

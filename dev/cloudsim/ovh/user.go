@@ -22,7 +22,6 @@ func (u user) view() map[string]any {
 	return map[string]any{"id": u.ID, "username": u.Name, "createdAt": u.Created, "roles": u.Roles, "status": u.State.Status}
 }
 
-// userRequest is https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user~POST
 type userRequest struct {
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
@@ -30,7 +29,7 @@ type userRequest struct {
 
 var names = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
 
-// roles are what a user may have beside its own databases.
+// checkRoles refuses what is no role of OVH's: all other rights are given by SQL.
 func checkRoles(roles []string) error {
 	for _, role := range roles {
 		if role != "replication" {
@@ -48,6 +47,7 @@ func (k *cluster) user(id string) (*user, error) {
 	return &k.Users[i], nil
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user~GET
 func (c *Cloud) listUsers(q call) (any, error) {
 	k, err := q.cluster()
 	ids := []string{}
@@ -57,6 +57,7 @@ func (c *Cloud) listUsers(q call) (any, error) {
 	return ids, err
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user~POST
 func (c *Cloud) createUser(q call) (any, error) {
 	k, err := q.ready()
 	if err != nil {
@@ -88,6 +89,7 @@ func (u user) withPassword() map[string]any {
 	return v
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user/{userId}~GET
 func (c *Cloud) showUser(q call) (any, error) {
 	k, err := q.cluster()
 	if err != nil {
@@ -141,6 +143,7 @@ func (c *Cloud) resetUser(q call) (any, error) {
 	return u.withPassword(), k.put(q.tx)
 }
 
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user/{userId}~DELETE
 func (c *Cloud) deleteUser(q call) (any, error) {
 	k, u, err := q.changedUser()
 	if err != nil {
