@@ -31,7 +31,9 @@ func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if err = request.Write(connection); err == nil {
 		var response *http.Response
-		if response, err = http.ReadResponse(reader, request); err == nil && response.StatusCode != http.StatusOK {
+		// What follows is no body but the connection itself.
+		if response, err = http.ReadResponse(reader, request); err == nil && //nolint:bodyclose
+			response.StatusCode != http.StatusOK {
 			err = errors.New(response.Status)
 		}
 	}

@@ -5,7 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -169,6 +173,52 @@ func TestWaitEnds(t *testing.T) {
 	}
 	defer client.Close()
 	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err == nil || !strings.Contains(err.Error(), "has not finished its first boot within 5ms: /marker is not there") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A host is reached by way of a proxy, and one that leads nowhere says so.
+func TestProxy(t *testing.T) {
+	operator := newKey(t)
+	s := serve(t, newKey(t), operator.PublicKey(), 0)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != net.JoinHostPort(s.Address, strconv.Itoa(s.Port)) {
+			http.Error(w, "no such host", http.StatusBadGateway)
+			return
+		}
+		there, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer there.Close()
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer here.Close()
+		// The host's first words come together with the proxy's.
+		first := make([]byte, 10)
+		_, _ = io.ReadFull(there, first)
+		_, _ = here.Write(append([]byte("HTTP/1.1 200 OK\r\n\r\n"), first...))
+		go func() { _, _ = io.Copy(there, here) }()
+		_, _ = io.Copy(here, there)
+	}))
+	t.Cleanup(proxy.Close)
+	s.Proxy = proxy.URL
+	client, err := Dial(t.Context(), s.Host, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err != nil {
+		t.Error(err)
+	}
+	other := s.Host
+	other.Port++
+	other.KnownHosts = "127.0.0.1 " + other.KnownHosts[strings.Index(other.KnownHosts, " "):]
+	if _, err := Dial(t.Context(), other, operator); err == nil || !strings.Contains(err.Error(), "leads to no 127.0.0.1:") || !strings.Contains(err.Error(), "502") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -140,9 +140,9 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 		return err
 	}
 	defer group.Close()
-	cmd := exec.Command("unshare", "--fork", "--pid", "--mount", "--cgroup", "--kill-child", "sh", "-c", bootScript, "boot", p.disk(s.ID), p.Name)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--fork", "--pid", "--mount", "--cgroup", "--kill-child", "sh", "-c", bootScript, "boot", p.disk(s.ID), p.Name)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	// The namespace of control groups begins at the one that a process is in.
+	// It ends by halt, whatever ends before. The namespace of control groups begins at the one that a process is in.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, UseCgroupFD: true, CgroupFD: int(group.Fd())}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("boot %s: %w", s.Name, err)
