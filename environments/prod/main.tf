@@ -1,7 +1,10 @@
 # The same in local, test, preprod and prod: what differs between them is in settings.tf.
 
 # Where and as whom: OS_AUTH_URL, OS_REGION_NAME, OS_TENANT_ID, OS_USERNAME and OS_PASSWORD in the credentials.
-provider "openstack" {}
+provider "openstack" {
+  # Where the API asks to wait (429), we do.
+  max_retries = 5
+}
 
 # OVH_ENDPOINT, OVH_APPLICATION_KEY, OVH_APPLICATION_SECRET and OVH_CONSUMER_KEY in the credentials.
 provider "ovh" {}
