@@ -286,6 +286,8 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"20 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
 
+	c.isEmpty(t)
+
 	lines := c.requests(t)
 	counts := map[string][]int{}
 	for _, s := range spans {
@@ -477,6 +479,19 @@ resource "terraform_data" "slow" {
 	}
 	c.call(t, "apply", "--env=local").must(t)
 	c.call(t, "plan", "--env=local").must(t).says(t, "No changes")
+}
+
+// The repository's own environments and modules pass the checks, on the providers'
+// real schemas, and a plan without credentials says which are missing.
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	dagger(t, "call", "environments").must(t).says(t, "prod     yes        missing")
+	dagger(t, "call", "fmt").must(t)
+	dagger(t, "call", "validate").must(t).says(t, "environments/local: valid", "environments/test: valid", "environments/preprod: valid", "environments/prod: valid")
+	dagger(t, "call", "lint").must(t)
+	dagger(t, "call", "test").must(t).says(t, "modules/compute: 39 passed, 0 failed", "modules/managed_db: 33 passed, 0 failed")
+	dagger(t, "call", "plan", "--env=test").refuses(t, "there are no files credentials/common.enc.env and credentials/test.enc.env",
+		"hint: dagger call secrets init --file=credentials/common.enc.env && dagger call secrets init --file=credentials/test.enc.env")
 }
 
 // The checks need no secret.
