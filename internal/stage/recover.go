@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
@@ -66,7 +67,8 @@ func (r *root) recover(ctx context.Context) error {
 	for _, run := range dead {
 		entries = append(entries, run.Entries...)
 	}
-	if err := r.reconcile(ctx, journal.Take(entries)); err != nil {
+	left, err := r.reconcile(ctx, journal.Take(entries))
+	if err != nil {
 		return err
 	}
 	// Until here a repetition finds the journal as it was.
@@ -75,14 +77,21 @@ func (r *root) recover(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if len(left) == 0 {
+		return nil
+	}
+	for _, e := range left {
+		r.reportf("%s was made, and is not in the state: its %s is %s", e.Address, e.IDKey, e.ID)
+	}
+	return fmt.Errorf("%d of what was made could not be taken into the state of %s: put an import block for each into the code, with the id that its provider's documentation asks for, before the next apply makes it again", len(left), r.name)
 }
 
-// reconcile makes the state say what the journal says.
-func (r *root) reconcile(ctx context.Context, account journal.Account) error {
+// reconcile makes the state say what the journal says. It returns what was made and
+// could not be imported.
+func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journal.Entry, error) {
 	recorded, err := r.recorded(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var remove []string
 	var made []journal.Entry
@@ -106,7 +115,6 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) error {
 			remove = append(remove, e.Address)
 		}
 		made = append(made, e)
-		r.reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
 	}
 	for _, e := range account.InFlight {
 		r.reportf("%s was in flight (%s): look whether it was done before the next apply", e.Address, e.Action)
@@ -116,13 +124,22 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) error {
 	}
 	if len(remove) > 0 {
 		if code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(remove...)...); err != nil || code != tofu.ExitOK {
-			return r.failed(ctx, "state rm", err)
+			return nil, r.failed(ctx, "state rm", err)
 		}
 	}
-	if len(made) > 0 {
-		return r.takeIn(ctx, made)
+	if len(made) == 0 {
+		return nil, nil
 	}
-	return nil
+	left, err := r.takeIn(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range made {
+		if !slices.Contains(left, e) {
+			r.reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+		}
+	}
+	return left, nil
 }
 
 func (r *root) reportf(format string, args ...any) {
@@ -161,8 +178,10 @@ func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, 
 }
 
 // takeIn imports what was made. It uses import blocks, and where a plan of these
-// would do more than import, it imports one by one: that changes nothing else.
-func (r *root) takeIn(ctx context.Context, made []journal.Entry) error {
+// fails or would do more than import, it imports one by one: that changes nothing
+// else. It returns what could not be imported: some providers want another id for
+// that than the one that they tell.
+func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
 	var blocks strings.Builder
 	var targets []string
 	for _, e := range made {
@@ -171,25 +190,33 @@ func (r *root) takeIn(ctx context.Context, made []journal.Entry) error {
 	}
 	file := filepath.Join(r.dir, "slipway_recover.tf")
 	if err := os.WriteFile(file, []byte(blocks.String()), 0o600); err != nil {
-		return r.fullWork(err)
+		return nil, r.fullWork(err)
 	}
 	summary, err := r.planned(ctx, tofu.Plan{Targets: targets})
-	if err != nil {
-		return err
-	}
-	if harmless(summary) {
+	if err == nil && harmless(summary) {
 		_, err := r.applyPlan(ctx)
-		return err
+		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	r.diagnostics = nil
 	if err := os.Remove(file); err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range made {
-		if code, err := r.tool.Run(ctx, &r.noise, tofu.ImportArgs(e.Address, e.ID)...); err != nil || code != tofu.ExitOK {
-			return r.failed(ctx, "import", err)
+		code, err := r.tool.Run(ctx, &r.noise, tofu.ImportArgs(e.Address, e.ID)...)
+		if err == nil && code == tofu.ExitOK {
+			r.noise.Reset()
+			continue
 		}
+		failure := r.failed(ctx, "import", err)
+		if err != nil || ctx.Err() != nil {
+			return nil, failure
+		}
+		left = append(left, e)
 	}
-	return nil
+	return left, nil
 }
 
 // harmless says that a plan imports, and brings up to date what it imports.
