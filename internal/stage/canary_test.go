@@ -165,7 +165,11 @@ output "password" {
 
 	p.secret["TF_VAR_fail"] = "apply-"
 	p.seal()
-	look("apply", Failed).says(t, "local-exec", "***")
+	failed := look("apply", Failed).says(t, "local-exec", "***")
+	// A tool's own words are for the console, masked, and in no file that is kept.
+	if kept, err := os.ReadFile(filepath.Join(failed.out, "summary.md")); err != nil || strings.Contains(string(kept), "local-exec") || !strings.Contains(string(kept), "tofu apply of test failed") {
+		t.Errorf("summary.md, %v:\n%s", err, kept)
+	}
 	p.secret["TF_VAR_fail"] = "plan"
 	p.seal()
 	look("plan", Failed).says(t, "refused: ***")

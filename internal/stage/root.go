@@ -137,11 +137,11 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 	r.learn(context.WithoutCancel(ctx))
 	for _, d := range r.diagnostics {
 		if d.Severity == "error" {
-			r.reportf("%s", explain(d))
+			r.complain(explain(d))
 		}
 	}
 	if r.noise.Len() > 0 {
-		r.reportf("%s", strings.TrimSpace(r.noise.String()))
+		r.complain(strings.TrimSpace(r.noise.String()))
 	}
 	r.noise.Reset()
 	if ctx.Err() != nil {
@@ -152,6 +152,9 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 	}
 	return fmt.Errorf("tofu %s of %s failed", command, r.name)
 }
+
+// complain keeps a tool's own words for the console.
+func (r *root) complain(text string) { r.complaints.WriteString(r.name + ": " + plain(text) + "\n") }
 
 // learn has the redactor know what the state holds that is marked as sensitive.
 func (r *root) learn(ctx context.Context) {

@@ -172,6 +172,10 @@ type session struct {
 	tools       func() (map[string]string, error)
 	layers      []report.Layer // that were planned
 
+	// What tools said of their failures, for the console only: it is no part of the
+	// files that are kept.
+	complaints strings.Builder
+
 	redactor *redact.Set
 	known    []string // what the redactor knows
 	changes  bool
@@ -217,7 +221,7 @@ func (s *session) end(err error) int {
 	}
 	r.Seconds = seconds(time.Since(s.begun))
 	text := s.redactor.String(s.report.String())
-	fmt.Fprint(s.Stdout, text)
+	fmt.Fprint(s.Stdout, text+s.redactor.String(s.complaints.String()))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		r.ExitCode = max(r.ExitCode, Failed)
