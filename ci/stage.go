@@ -58,7 +58,7 @@ func finish(ctx context.Context, container *dagger.Container, args []string) (*d
 	}
 	text, err := done.File("/out/result.json").Contents(ctx)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s ended without a result, with exit code %d", args[0], code)
+		return nil, "", fmt.Errorf("%s ended without a result, with exit code %d: %w", args[0], code, err)
 	}
 	var r result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
