@@ -142,7 +142,7 @@ func (r result) says(t *testing.T, texts ...string) result {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(r.stdout, text) {
-			t.Errorf("it does not say %q:\n%s\n%s", text, r.stdout, r.stderr)
+			t.Errorf("it does not say %q: %s\n%s\n%s", text, r.ending(), r.stdout, r.stderr)
 		}
 	}
 	return r
@@ -156,7 +156,7 @@ func (r result) refuses(t *testing.T, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(r.stderr, text) {
-			t.Errorf("it does not say %q:\n%s", text, r.stderr)
+			t.Errorf("it does not say %q: %s\n%s", text, r.ending(), r.stderr)
 		}
 	}
 }

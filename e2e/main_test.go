@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,15 @@ func dagger(t *testing.T, args ...string) result {
 func (r result) must(t *testing.T) result {
 	t.Helper()
 	if r.code != 0 {
-		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+		t.Fatalf("exit code %d: %s\n%s%s", r.code, r.ending(), r.stdout, r.stderr)
 	}
 	return r
+}
+
+var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// ending is the end of what a command said, first in a failure: CI shows a part.
+func (r result) ending() string {
+	lines := strings.Split(strings.TrimSpace(colors.ReplaceAllString(r.stderr, "")), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
