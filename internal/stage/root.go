@@ -27,6 +27,8 @@ type root struct {
 	row   *Layer      // of the result
 	stamp state.Stamp // of the state, when init looked at it
 
+	creates []string // addresses that the plan at hand makes
+
 	// What tofu said that may hold values. It is shown when the redactor knows
 	// all of them, and only of a command that failed.
 	diagnostics []tofu.Diagnostic
@@ -110,7 +112,7 @@ func (r *root) init(ctx context.Context) error {
 	return r.timed("init "+r.name, func() error {
 		code, err := r.tool.Run(ctx, &r.noise, config.Args()...)
 		if err != nil || code != tofu.ExitOK {
-			return r.failed(ctx, "init", err)
+			return r.refuseProvider(r.noise.String(), r.failed(ctx, "init", err))
 		}
 		r.noise.Reset()
 		return nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/openstack"
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/report"
@@ -117,6 +118,7 @@ var stages = map[string]func(*session, context.Context) error{
 	"fmt":                (*session).format,
 	"validate":           (*session).validate,
 	"lint":               (*session).lint,
+	"lock-providers":     (*session).lockProviders,
 	"test":               (*session).test,
 	"secrets-check":      (*session).secretsCheck,
 	"secrets-init":       (*session).secretsInit,
@@ -171,6 +173,7 @@ type session struct {
 	inputs      string       // digest of all that tofu can read
 	tools       func() (map[string]string, error)
 	layers      []report.Layer // that were planned
+	openstack   *openstack.Cloud
 
 	// What tools said of their failures, for the console only: it is no part of the
 	// files that are kept.

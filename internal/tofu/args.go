@@ -101,8 +101,24 @@ func ImportArgs(address, id string) []string {
 	return []string{"import", "-input=false", "-no-color", address, id}
 }
 
+// TaintArgs marks address as one that the next apply replaces.
+func TaintArgs(address string) []string { return []string{"taint", address} }
+
 // ForceUnlockArgs takes away the lock of that ID and no other.
 func ForceUnlockArgs(id string) []string { return []string{"force-unlock", "-force", id} }
+
+// GetArgs fetches the modules that a root calls, and no provider.
+func GetArgs() []string { return []string{"get", "-no-color"} }
+
+// LockArgs writes the lock file of a root whose modules are there: the checksums of
+// its providers for these platforms. It asks their registries, and never a mirror.
+func LockArgs(platforms ...string) []string {
+	args := []string{"providers", "lock", "-json"}
+	for _, platform := range platforms {
+		args = append(args, "-platform="+platform)
+	}
+	return args
+}
 
 // FmtArgs names the files below the folder whose form is not the standard one.
 func FmtArgs() []string { return []string{"fmt", "-check", "-recursive", "-list=true", "."} }

@@ -29,6 +29,7 @@ func TestCommandLines(t *testing.T) {
 		"apply, everything": {Apply{Plan: "p", LockTimeout: time.Second, Parallelism: 1}.Args(), "apply -input=false -json -lock-timeout=1s -parallelism=1 p"},
 		"import":            {ImportArgs("a.b", "id"), "import -input=false -no-color a.b id"},
 		"state rm":          {StateRemoveArgs("a.b", "c.d"), "state rm a.b c.d"},
+		"providers lock":    {LockArgs("linux_amd64", "darwin_arm64"), "providers lock -json -platform=linux_amd64 -platform=darwin_arm64"},
 		"force-unlock":      {ForceUnlockArgs("id"), "force-unlock -force id"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,109 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"slipway/internal/secrets"
+)
+
+// A line of a guide: a command, and what it prints as far as the guide shows it.
+type guideLine struct {
+	command string
+	prints  []string
+}
+
+// guideLines reads the first console block below a heading of a guide.
+func guideLines(t *testing.T, path, heading string) []guideLine {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, block, _ := strings.Cut(section, "```console\n")
+	block, _, ok := strings.Cut(block, "```")
+	if !ok {
+		t.Fatalf("%s has no commands below %q", path, heading)
+	}
+	var lines []guideLine
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			lines = append(lines, guideLine{command: command})
+		} else if len(lines) > 0 && line != "…" {
+			last := &lines[len(lines)-1]
+			last.prints = append(last.prints, line)
+		}
+	}
+	return lines
+}
+
+// TestGuideAddAnEnvironment does what docs/modules.md says, line by line as it is
+// written, in a checkout as `make up` leaves it.
+func TestGuideAddAnEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "+dir).must(t)
+	write := func(path, text string, mode os.FileMode) string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := write(filepath.Join(t.TempDir(), "keys.txt"), key.String()+"\n", 0o600)
+	write(filepath.Join(dir, ".env"), "AGEKEY=file://"+identity+"\nPINS="+pinsInUse(t)+"\nLOCALDATA=slipway-e2e-"+rand.Text()+"\n", 0o600)
+	write(filepath.Join(dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n", 0o600)
+	// What the comment beside $EDITOR asks for.
+	editor := write(filepath.Join(t.TempDir(), "editor"), `#!/bin/sh
+sed -i -e 's/^description: .*/description: Demo of the guide/' -e 's/^credentials: .*/credentials: [common, demo]/' -e 's/acme-test-tfstate/acme-demo-tfstate/' "$1"
+`, 0o700)
+	shell := func(command string) result {
+		t.Helper()
+		return runIn(t, dir, []string{"EDITOR=" + editor}, "bash", "-c", command)
+	}
+
+	lines := guideLines(t, filepath.Join(dir, "docs/modules.md"), "Add an environment")
+	if len(lines) < 5 {
+		t.Fatalf("the guide has %d commands", len(lines))
+	}
+	for _, line := range lines {
+		shell(line.command).must(t).says(t, line.prints...)
+	}
+
+	// The account's file is to be made and the project's to be filled: the plan names each,
+	// and the command that does it. No tool is started.
+	refused := func(texts ...string) {
+		t.Helper()
+		r := shell("dagger --progress=plain call plan --env=demo")
+		r.refuses(t, texts...)
+		if _, message, _ := strings.Cut(r.stderr, "\nError: "); message == "" || strings.Contains(message, "tofu") {
+			t.Errorf("it went on to OpenTofu:\n%s", message)
+		}
+	}
+	refused("there is no file credentials/common.enc.env", "hint: dagger call secrets init --file=credentials/common.enc.env")
+	sealed, err := secrets.Seal("credentials/common.enc.env", map[string]string{
+		"OVH_APPLICATION_KEY": "key", "OVH_APPLICATION_SECRET": "secret", "OVH_CONSUMER_KEY": "consumer",
+	}, []string{key.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(dir, "credentials/common.enc.env"), string(sealed), 0o600)
+	refused("credentials/demo.enc.env has no AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, OS_PASSWORD, OS_TENANT_ID, OS_USERNAME; credentials/README.md says",
+		"hint: dagger call secrets set --file=credentials/demo.enc.env --variable=AWS_ACCESS_KEY_ID --value=env://VALUE")
+
+	shell("dagger call environments").must(t).says(t, "demo     no         there        demo     Demo of the guide\n")
+}
