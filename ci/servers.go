@@ -7,7 +7,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Status shows the servers of an environment, and whether they run.
+// Status shows the servers and databases of an environment, and whether they run.
 //
 // +cache="never"
 func (m *Slipway) Status(
@@ -31,7 +31,8 @@ func (m *Slipway) Start(
 
 // Stop shuts the servers of an environment down.
 //
-// Nothing on them is lost, and an apply starts them again.
+// Nothing on them is lost, and an apply starts them again. A managed database cannot be
+// stopped, and runs on.
 //
 // +cache="never"
 func (m *Slipway) Stop(

@@ -48,28 +48,29 @@ func (m *Slipway) effect(ctx context.Context, env string, container *dagger.Cont
 	return finish(ctx, container, append(args, "--env="+env, "--run-id="+rand.Text()))
 }
 
-// finish runs the stage and returns its report. The exit code comes from the
-// result that the runner leaves, so one that was killed is never taken for done.
+// finish runs the stage and returns its report. How it ended is in the result that
+// the runner leaves, so a run that was killed is never taken for done.
+//
+// All is read from the files of the container. The exit code and the output that the
+// engine keeps are apart from these: when it needs room, it may delete the one before
+// the other was read, and would run the stage again.
 func finish(ctx context.Context, container *dagger.Container, args []string) (*dagger.Container, string, error) {
-	done := container.WithExec(append([]string{"slipway"}, args...), dagger.ContainerWithExecOpts{Expect: dagger.ReturnTypeAny})
-	code, err := done.ExitCode(ctx)
-	if err != nil {
-		return nil, "", err
-	}
+	const reportFile = "/run/report"
+	done := container.WithExec(append([]string{"slipway"}, args...), dagger.ContainerWithExecOpts{Expect: dagger.ReturnTypeAny, RedirectStdout: reportFile})
 	text, err := done.File("/out/result.json").Contents(ctx)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s ended without a result, with exit code %d: %w", args[0], code, err)
+		return nil, "", fmt.Errorf("%s ended without a result: %w", args[0], err)
 	}
 	var r result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, "", fmt.Errorf("read the result of %s: %w", args[0], err)
 	}
-	report, err := done.Stdout(ctx)
+	report, err := done.File(reportFile).Contents(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	const changes = 2
-	if r.ExitCode != code || code != 0 && code != changes {
+	if r.ExitCode != 0 && r.ExitCode != changes {
 		message := report + r.Error
 		if r.Hint != "" {
 			message += "\nhint: " + r.Hint

@@ -5,25 +5,35 @@ type Account struct {
 	Made     []Entry // complete creates that were not deleted again: address and ID
 	Gone     []Entry // complete deletes that were not made again
 	InFlight []Entry // begun, and neither complete nor failed
+	Planned  []Entry // creates of which no more is known than that they failed, or were to come
 }
 
 // Take reads the entries of a run in order: what came last of each resource
 // counts.
 func Take(entries []Entry) Account {
-	type resource struct{ last, open *Entry }
+	type resource struct{ last, open, planned *Entry }
 	known := map[string]*resource{}
 	var order []string
+	of := func(address string) *resource {
+		r := known[address]
+		if r == nil {
+			r = &resource{}
+			known[address] = r
+			order = append(order, address)
+		}
+		return r
+	}
 	for i := range entries {
 		e := &entries[i]
+		if e.Run != nil {
+			for _, address := range e.Run.Creates {
+				of(address).planned = &Entry{Time: e.Time, Address: address, Action: "create"}
+			}
+		}
 		if e.Address == "" {
 			continue
 		}
-		r := known[e.Address]
-		if r == nil {
-			r = &resource{}
-			known[e.Address] = r
-			order = append(order, e.Address)
-		}
+		r := of(e.Address)
 		switch e.Kind {
 		case Start:
 			r.open = e
@@ -45,6 +55,9 @@ func Take(entries []Entry) Account {
 		r := known[address]
 		if r.open != nil {
 			account.InFlight = append(account.InFlight, *r.open)
+		}
+		if r.planned != nil && r.open == nil && (r.last == nil || r.last.Action == "delete") {
+			account.Planned = append(account.Planned, *r.planned)
 		}
 		switch {
 		case r.last == nil:

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -12,31 +13,38 @@ func TestTake(t *testing.T) {
 	done := func(address, action, id string) Entry {
 		return Entry{Kind: Complete, Address: address, Action: action, ID: id}
 	}
+	begin := Entry{Kind: Begin, Run: &Header{Creates: []string{"a"}}}
 	failed := Entry{Kind: Errored, Address: "a", Action: "create"}
 	for name, c := range map[string]struct {
 		entries              []Entry
 		made, gone, inFlight []string // address and ID
+		planned              string   // address
 	}{
-		"nothing":            {[]Entry{{Kind: Begin}}, nil, nil, nil},
-		"made":               {[]Entry{start("a", "create", ""), done("a", "create", "1")}, []string{"a 1"}, nil, nil},
-		"in flight":          {[]Entry{start("a", "create", "")}, nil, nil, []string{"a "}},
-		"failed":             {[]Entry{start("a", "create", ""), failed}, nil, nil, nil},
-		"deleted":            {[]Entry{start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil},
-		"updated":            {[]Entry{start("a", "update", "1"), done("a", "update", "1")}, nil, nil, nil},
-		"update in flight":   {[]Entry{start("a", "update", "1")}, nil, nil, []string{"a 1"}},
-		"made, then deleted": {[]Entry{done("a", "create", "1"), start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil},
-		"replaced":           {[]Entry{start("a", "delete", "1"), done("a", "delete", ""), start("a", "create", ""), done("a", "create", "2")}, []string{"a 2"}, nil, nil},
+		"planned":               {[]Entry{begin}, nil, nil, nil, "a"},
+		"planned and failed":    {[]Entry{begin, start("a", "create", ""), failed}, nil, nil, nil, "a"},
+		"planned and in flight": {[]Entry{begin, start("a", "create", "")}, nil, nil, []string{"a "}, ""},
+		"planned and made":      {[]Entry{begin, start("a", "create", ""), done("a", "create", "1")}, []string{"a 1"}, nil, nil, ""},
+		"planned in the place of another, which is gone": {[]Entry{begin, start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil, "a"},
+		"nothing":            {[]Entry{{Kind: Begin}}, nil, nil, nil, ""},
+		"made":               {[]Entry{start("a", "create", ""), done("a", "create", "1")}, []string{"a 1"}, nil, nil, ""},
+		"in flight":          {[]Entry{start("a", "create", "")}, nil, nil, []string{"a "}, ""},
+		"failed":             {[]Entry{start("a", "create", ""), failed}, nil, nil, nil, ""},
+		"deleted":            {[]Entry{start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil, ""},
+		"updated":            {[]Entry{start("a", "update", "1"), done("a", "update", "1")}, nil, nil, nil, ""},
+		"update in flight":   {[]Entry{start("a", "update", "1")}, nil, nil, []string{"a 1"}, ""},
+		"made, then deleted": {[]Entry{done("a", "create", "1"), start("a", "delete", "1"), done("a", "delete", "")}, nil, []string{"a "}, nil, ""},
+		"replaced":           {[]Entry{start("a", "delete", "1"), done("a", "delete", ""), start("a", "create", ""), done("a", "create", "2")}, []string{"a 2"}, nil, nil, ""},
 		"replaced, the new one first": {
 			[]Entry{start("a", "create", ""), done("a", "create", "2"), start("a", "delete", "1"), done("a", "delete", "")},
-			[]string{"a 2"}, nil, nil,
+			[]string{"a 2"}, nil, nil, "",
 		},
 		"the old one of a replacement in flight": {
 			[]Entry{done("a", "create", "2"), start("a", "delete", "1")},
-			[]string{"a 2"}, nil, []string{"a 1"},
+			[]string{"a 2"}, nil, []string{"a 1"}, "",
 		},
 		"several": {
 			[]Entry{start("b", "create", ""), start("a", "create", ""), done("a", "create", "1")},
-			[]string{"a 1"}, nil, []string{"b "},
+			[]string{"a 1"}, nil, []string{"b "}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +55,9 @@ func TestTake(t *testing.T) {
 				if !slices.Equal(pair[0], pair[1]) {
 					t.Errorf("%s: got %q, want %q", what, pair[0], pair[1])
 				}
+			}
+			if planned := strings.TrimSpace(strings.Join(names(got.Planned), "")); planned != c.planned {
+				t.Errorf("planned: got %q, want %q", planned, c.planned)
 			}
 		})
 	}

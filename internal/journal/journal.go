@@ -65,6 +65,10 @@ type Header struct {
 	Layer       string    `json:"layer"`
 	Holder      string    `json:"holder"` // user@host, as OpenTofu writes it into a lock
 	Started     time.Time `json:"started"`
+
+	// Creates are the addresses that the run's plan makes. What began is known a
+	// moment later than it begins: one that was killed in between is looked for, too.
+	Creates []string `json:"creates,omitempty"`
 }
 
 // alive is the object that a run at work writes again and again.

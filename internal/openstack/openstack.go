@@ -1,5 +1,5 @@
-// Package openstack asks an OpenStack cloud for the servers of an environment, and
-// starts and stops them.
+// Package openstack asks an OpenStack cloud for the servers of an environment, starts
+// and stops them, and finds what an interrupted apply may have made.
 package openstack
 
 import (
@@ -24,7 +24,7 @@ const (
 )
 
 // A Cloud is a connection to one region of a project.
-type Cloud struct{ nova *gophercloud.ServiceClient }
+type Cloud struct{ nova, neutron *gophercloud.ServiceClient }
 
 // Required are the variables among the credentials without which nothing can be
 // asked.
@@ -60,11 +60,16 @@ func Connect(ctx context.Context, variables map[string]string) (*Cloud, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log in to OpenStack: %w", err)
 	}
-	nova, err := client.NewComputeV2(provider, gophercloud.EndpointOpts{Region: variables["OS_REGION_NAME"]})
+	region := gophercloud.EndpointOpts{Region: variables["OS_REGION_NAME"]}
+	nova, err := client.NewComputeV2(provider, region)
 	if err != nil {
 		return nil, fmt.Errorf("find the compute service of OpenStack: %w", err)
 	}
-	return &Cloud{nova}, nil
+	neutron, err := client.NewNetworkV2(provider, region)
+	if err != nil {
+		return nil, fmt.Errorf("find the network service of OpenStack: %w", err)
+	}
+	return &Cloud{nova, neutron}, nil
 }
 
 // A Server is what is shown of one.

@@ -85,6 +85,18 @@ func (s Summary) Losses() []string {
 	return slices.Compact(addresses)
 }
 
+// Creates lists the addresses of all that an apply makes, also in the place of what it
+// loses.
+func (s Summary) Creates() []string {
+	var addresses []string
+	for _, c := range s.Changes {
+		if c.Action == Create || c.Action == Replace || c.Recreated {
+			addresses = append(addresses, c.Address)
+		}
+	}
+	return addresses
+}
+
 // Relevant is the summary less the drift that the plan leaves as it is: times,
 // states and labels that a cloud changes by itself, in most plans.
 func (s Summary) Relevant() Summary {

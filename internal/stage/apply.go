@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"slipway/internal/journal"
+	"slipway/internal/ovh"
 	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/tofu"
@@ -163,7 +164,7 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 	if r.store != nil {
 		header := journal.Header{
 			ID: r.RunID, Stage: r.result.Stage, Environment: r.Environment,
-			Layer: r.name, Holder: holder(), Started: begun,
+			Layer: r.name, Holder: holder(), Started: begun, Creates: r.creates,
 		}
 		// What is no longer recorded could not be recovered: better to stop.
 		if book, err = journal.Open(ctx, r.store, r.recipients, r.key, header, func(err error) { stop(err) }); err != nil {
@@ -172,6 +173,7 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 	}
 	r.say("%s: applying", r.name)
 	locked := false
+	var failed []journal.Entry // creates that may have made something all the same
 	each := r.event(func(e tofu.Event) {
 		if e.Type == tofu.OutputsMsg {
 			outputs = e.Outputs
@@ -180,10 +182,15 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 			return
 		}
 		if kind, ok := kinds[e.Type]; ok {
-			book.Add(journal.Entry{
+			entry := journal.Entry{
 				Kind: kind, Time: e.Time, Address: e.Hook.Resource.Address,
 				Action: e.Hook.Action, IDKey: e.Hook.IDKey, ID: e.Hook.IDValue,
-			})
+			}
+			if kind == journal.Errored && e.Hook.Action == "create" && ovh.CanFind(e.Hook.Resource.Type) {
+				failed = append(failed, entry)
+				return
+			}
+			book.Add(entry)
 			// Only the holder of the lock is told of a start: the lock is ours.
 			if !locked {
 				locked = true
@@ -228,9 +235,33 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 		err = errors.Join(err, fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: dagger call recover --env=%s", r.name, r.lostName(), r.Environment))
 	}
 	if book != nil {
-		err = errors.Join(err, book.Close(after, lost || lostErr != nil))
+		forgotten := r.forgotten(failed, book)
+		for _, address := range forgotten {
+			err = errors.Join(err, fmt.Errorf("%s was asked for and did not become ready; OVH may have it and charge for it, and it is not in the state: dagger call recover --env=%s takes it in, ready or not", address, r.Environment))
+		}
+		err = errors.Join(err, book.Close(after, lost || lostErr != nil || len(forgotten) > 0))
 	}
 	return outputs, errors.Join(err, lostErr, lockErr)
+}
+
+// forgotten returns the addresses of failed creates that may have made something. The
+// ovh provider takes what it makes into the state only when that is ready: if it does
+// not see that, it forgets it, and the next apply would make another. In the journal
+// such a create stays in flight, for recover to look for. What OVH refused was not
+// made.
+func (r *root) forgotten(failed []journal.Entry, book *journal.Writer) (addresses []string) {
+	for _, entry := range failed {
+		refused := slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+			text := d.Summary + d.Detail
+			return d.Address == entry.Address && strings.HasPrefix(text, "calling Post") && strings.Contains(text, "(status code 4")
+		})
+		if refused {
+			book.Add(entry)
+			continue
+		}
+		addresses = append(addresses, entry.Address)
+	}
+	return addresses
 }
 
 // onlyError says that what tofu complained of is this and nothing else.

@@ -4,6 +4,7 @@ package stage
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,7 +104,7 @@ func (c *cloud) started() int {
 }
 
 // call asks the cloud as somebody beside OpenTofu would.
-func (c *cloud) call(method, path, body string, want int) {
+func (c *cloud) call(method, path, body string, want int) []byte {
 	c.t.Helper()
 	auth := `{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "somebody", "domain": {"id": "default"}, "password": "x"}}}}}`
 	response, err := http.Post(c.url+"/identity/v3/auth/tokens", "application/json", strings.NewReader(auth))
@@ -119,8 +120,10 @@ func (c *cloud) call(method, path, body string, want int) {
 	if response, err = http.DefaultClient.Do(request); err != nil {
 		c.t.Fatal(err)
 	}
-	_ = response.Body.Close()
-	if response.StatusCode != want {
-		c.t.Fatalf("%s %s: %s", method, path, response.Status)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != want {
+		c.t.Fatalf("%s %s: %s, %v", method, path, response.Status, err)
 	}
+	return text
 }

@@ -127,6 +127,7 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 		}
 	}
 	r.row.Outputs = len(summary.Outputs)
+	r.creates = summary.Creates()
 	return summary, err
 }
 

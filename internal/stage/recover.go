@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"slipway/internal/journal"
-	"slipway/internal/plan"
 	"slipway/internal/tofu"
 )
 
@@ -111,35 +107,32 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journa
 			continue
 		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
 			continue
-		case ok: // of the object that it replaced
+		case ok: // what it replaced
 			remove = append(remove, e.Address)
 		}
 		made = append(made, e)
-	}
-	for _, e := range account.InFlight {
-		r.reportf("%s was in flight (%s): look whether it was done before the next apply", e.Address, e.Action)
-	}
-	if len(account.InFlight)+len(made)+len(remove) == 0 {
-		r.reportf("the state holds all that was made")
 	}
 	if len(remove) > 0 {
 		if code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(remove...)...); err != nil || code != tofu.ExitOK {
 			return nil, r.failed(ctx, "state rm", err)
 		}
 	}
-	if len(made) == 0 {
-		return nil, nil
-	}
 	left, err := r.takeIn(ctx, made)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range made {
-		if !slices.Contains(left, e) {
-			r.reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
-		}
+	found, err := r.search(ctx, account.InFlight, account.Planned)
+	if err != nil {
+		return nil, err
 	}
-	return left, nil
+	more, err := r.takeIn(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	if len(account.InFlight)+len(made)+len(remove)+len(found) == 0 {
+		r.reportf("the state holds all that was made")
+	}
+	return append(left, more...), r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
 }
 
 func (r *root) reportf(format string, args ...any) {
@@ -175,65 +168,4 @@ func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, 
 	}
 	walk(document.Values.RootModule)
 	return found, nil
-}
-
-// takeIn imports what was made. It uses import blocks, and where a plan of these
-// fails or would do more than import, it imports one by one: that changes nothing
-// else. It returns what could not be imported: some providers want another id for
-// that than the one that they tell.
-func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
-	var blocks strings.Builder
-	var targets []string
-	for _, e := range made {
-		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, quote(e.ID))
-		targets = append(targets, e.Address)
-	}
-	file := filepath.Join(r.dir, "slipway_recover.tf")
-	if err := os.WriteFile(file, []byte(blocks.String()), 0o600); err != nil {
-		return nil, r.fullWork(err)
-	}
-	summary, err := r.planned(ctx, tofu.Plan{Targets: targets})
-	if err == nil && harmless(summary) {
-		_, err := r.applyPlan(ctx)
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, err
-	}
-	r.diagnostics = nil
-	if err := os.Remove(file); err != nil {
-		return nil, err
-	}
-	for _, e := range made {
-		code, err := r.tool.Run(ctx, &r.noise, tofu.ImportArgs(e.Address, e.ID)...)
-		if err == nil && code == tofu.ExitOK {
-			r.noise.Reset()
-			continue
-		}
-		failure := r.failed(ctx, "import", err)
-		if err != nil || ctx.Err() != nil {
-			return nil, failure
-		}
-		left = append(left, e)
-	}
-	return left, nil
-}
-
-// harmless says that a plan imports, and brings up to date what it imports.
-func harmless(summary plan.Summary) bool {
-	for _, c := range summary.Changes {
-		if !c.Imported || c.Action != plan.Import && c.Action != plan.Update {
-			return false
-		}
-	}
-	return true
-}
-
-// quote writes text as a literal of OpenTofu's language.
-func quote(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string can always be marshalled
-	}
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(data))
 }

@@ -21,8 +21,9 @@ import (
 // pointed at clouds in this process.
 type system struct {
 	*project
-	url   string
-	rules *faults.Rules
+	url       string
+	rules     *faults.Rules
+	databases *ovh.Cloud
 }
 
 func newSystem(t *testing.T) *system {
@@ -86,7 +87,7 @@ func newSystem(t *testing.T) *system {
 		p.secret[name] = value
 	}
 	p.seal()
-	return &system{p, server.URL, rules}
+	return &system{p, server.URL, rules, databases}
 }
 
 // servers is how many servers the cloud has.
@@ -111,13 +112,13 @@ func TestBlackBoxSystem(t *testing.T) {
 	s.run("up").must(t, Done).says(t, "21 to create", "test-backend", "database_uris = (sensitive)", "the hosts are not waited for")
 	s.run("plan").must(t, Done).says(t, "No changes")
 	s.run("drift").must(t, Done).says(t, "test: is what its code says")
-	s.run("status").must(t, Done).says(t, "test-backend  active  203.0.113.")
-	s.run("stop").must(t, Done).says(t, "test-backend is stopped")
+	s.run("status").must(t, Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
+	s.run("stop").must(t, Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, runs on and is charged")
 	s.run("stop").must(t, Done)
-	s.run("status").must(t, Done).says(t, "test-backend  shutoff")
+	s.run("status").must(t, Done).says(t, "test-backend     shutoff  203.0.113.", "test-postgresql  ready    postgresql-")
 	s.run("start").must(t, Done).says(t, "test-backend is started")
 	s.run("destroy", confirm).must(t, Done).says(t, "21 to delete")
-	s.run("status").must(t, Done).says(t, "test has no servers")
+	s.run("status").must(t, Done).says(t, "test has no servers and no databases")
 	if n := s.servers(); n != 0 {
 		t.Errorf("%d servers are left", n)
 	}

@@ -9,6 +9,12 @@ resource "openstack_networking_secgroup_v2" "host" {
 
   # The cloud's own rules would be in nobody's code.
   delete_default_rules = true
+
+  lifecycle {
+    # It counts when the group is made, and an import does not know it: without this, a
+    # group that was imported would be replaced, which its hosts do not let happen.
+    ignore_changes = [delete_default_rules]
+  }
 }
 
 locals {

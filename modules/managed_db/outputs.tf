@@ -1,9 +1,10 @@
 locals {
-  # Several components can have an endpoint: this is the database's own.
-  endpoint = one([
+  # Several components can have an endpoint: this is the database's own. A service that
+  # is not ready may have none, and must be taken into the state all the same.
+  endpoint = try([
     for endpoint in ovh_cloud_project_database.postgresql.endpoints : endpoint
     if endpoint.component == "postgresql"
-  ])
+  ][0], { domain = "", port = 0 })
 }
 
 output "id" {
@@ -50,10 +51,11 @@ output "passwords" {
 
 output "uris" {
   description = "URIs by user and database. Example: uris[\"backend\"][\"app\"]"
+  # A user that recover took into the state has no password until the next apply.
   value = {
     for name, user in ovh_cloud_project_database_postgresql_user.user : name => {
       for database in ovh_cloud_project_database_database.database : database.name =>
-      "postgresql://${name}:${replace(urlencode(user.password), "+", "%20")}@${local.endpoint.domain}:${local.endpoint.port}/${database.name}?sslmode=require"
+      "postgresql://${name}:${replace(urlencode(user.password == null ? "" : user.password), "+", "%20")}@${local.endpoint.domain}:${local.endpoint.port}/${database.name}?sslmode=require"
     }
   }
   sensitive = true

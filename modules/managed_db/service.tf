@@ -37,15 +37,21 @@ resource "ovh_cloud_project_database" "postgresql" {
     }
   }
 
-  # The provider only remembers a service that has become ready: one that takes
-  # longer than this is lost to the state, and goes on costing.
+  # The pipeline stops an apply after 55 minutes: before that, the provider shall say
+  # itself which service did not become ready.
   timeouts {
-    create = "2h"
+    create = "45m"
     update = "2h"
     delete = "1h"
   }
 
   lifecycle {
     prevent_destroy = var.deletion_protection
+
+    # One that recover took into the state on its way: what is in it cannot be made yet.
+    postcondition {
+      condition     = !contains(["PENDING", "CREATING"], self.status) && length(self.endpoints) > 0
+      error_message = "${self.description} (${self.id}) is ${self.status} and not ready: apply again when status says ready. If it stays so, ask OVH, or delete it in the Control Panel and apply again."
+    }
   }
 }

@@ -91,10 +91,14 @@ func (k *cluster) view() map[string]any {
 		"disk": map[string]any{"size": k.Disk, "type": diskType}, "storage": map[string]any{"size": map[string]any{"unit": "GB", "value": k.Disk}, "type": diskType},
 		"networkType": network, "networkId": nil, "subnetId": nil, "backups": k.Backups, "backupTime": k.Backups.Time, "maintenanceTime": k.Maintenance,
 		"ipRestrictions": restrictions, "capabilities": map[string]any{}, "enablePrometheus": false, "deletionProtection": false,
-		"endpoints": []any{map[string]any{
+		"endpoints": []any{},
+	}
+	// Whether the real one tells them earlier is not known; nobody should rely on it.
+	if k.State.Status != "PENDING" && k.State.Status != "CREATING" {
+		v["endpoints"] = []any{map[string]any{
 			"component": "postgresql", "domain": domain, "path": "/defaultdb?sslmode=require", "port": 20184, "scheme": "postgres", "ssl": true, "sslMode": "require",
 			"uri": "postgres://<username>:<password>@" + domain + ":20184/defaultdb?sslmode=require",
-		}},
+		}}
 	}
 	if k.Network != "" {
 		v["networkId"], v["subnetId"] = k.Network, k.Subnet

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	client "github.com/ovh/go-ovh/ovh"
 
@@ -37,6 +38,29 @@ func TestError(t *testing.T) {
 	failing.Path = "/user$"
 	c.wrong(failing)
 	c.await(path+"/user/"+c.post(path+"/user", object{"name": "app"}).ID, "ERROR")
+}
+
+// A rule keeps a cluster from becoming READY, until it is mended.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	c := fresh(t)
+	for _, status := range []string{"CREATING", "ERROR_INCONSISTENT_SPEC"} {
+		c.wrong(faults.Rule{Method: "POST", Path: "/database/postgresql$", Times: 1, Set: map[string]string{"status": status}})
+		path := clusters + "/" + c.post(clusters, wish()).ID
+		c.await(path, status)
+		time.Sleep(3 * pace)
+		if k := c.get(path); k.Status != status {
+			t.Errorf("%+v", k)
+		}
+		refused(t, c.Post(path+"/user", object{"name": "app"}, nil), http.StatusConflict)
+		if err := c.sim.Mend(); err != nil {
+			t.Fatal(err)
+		}
+		if k := c.get(path); k.Status != "READY" || k.IPRestrictions[0].Status != "READY" {
+			t.Errorf("%+v", k)
+		}
+		c.post(path+"/user", object{"name": "app"})
+	}
 }
 
 // A request can fail before and after its effect, and without any answer.

@@ -29,6 +29,7 @@ const clusters = "/cloud/project/slipway/database/postgresql"
 type cloud struct {
 	*client.Client
 	t     *testing.T
+	sim   *ovh.Cloud
 	path  string // of the file
 	url   string
 	rules *faults.Rules
@@ -42,7 +43,7 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 		t.Fatal(err)
 	}
 	sim.Pace = pace
-	c := &cloud{t: t, path: path, rules: &faults.Rules{}}
+	c := &cloud{t: t, sim: sim, path: path, rules: &faults.Rules{}}
 	server := httptest.NewServer(c.rules.Around(sim))
 	c.url = server.URL + "/-/ovh"
 	closed := false

@@ -53,6 +53,24 @@ func (s *state) settle(now time.Time) bool {
 	return s.Status != before
 }
 
+// Mend has every cluster become READY at once, also one that a rule of the faults
+// keeps in CREATING or in ERROR: what OVH's support would do.
+func (c *Cloud) Mend() error {
+	return c.records.Update(func(tx *bolt.Tx) error {
+		all, err := where(tx, func(k *cluster) bool { return k.State.Status != "DELETING" })
+		for _, k := range all {
+			k.State = state{Status: ready}
+			for i := range k.Restrictions {
+				k.Restrictions[i].State = k.State
+			}
+			if err == nil {
+				err = k.put(tx)
+			}
+		}
+		return err
+	})
+}
+
 // settle brings the records to what they are now.
 func (c *Cloud) settle(now time.Time) error {
 	due := func(tx *bolt.Tx) ([]cluster, error) {

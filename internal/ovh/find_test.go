@@ -1,0 +1,107 @@
+package ovh
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/dev/cloudsim/faults"
+)
+
+// What may have been made is found by its place, its name and its time.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	account, _ := fresh(t)
+	begun := time.Now().Add(-time.Second)
+	id, other := account.create(t, "test-postgresql"), account.create(t, "prod-postgresql")
+	for _, id := range []string{id, other} {
+		account.await(t, id, "READY")
+	}
+	inside := map[string]string{}
+	for what, kind := range map[string]string{"database": "ovh_cloud_project_database_database", "user": "ovh_cloud_project_database_postgresql_user"} {
+		var made struct{ ID string }
+		if err := account.api.Post(path(project, "postgresql", id, what), map[string]any{"name": "app"}, &made); err != nil {
+			t.Fatal(err)
+		}
+		inside[kind] = made.ID
+	}
+	service := map[string]any{"service_name": project, "engine": "postgresql", "description": "test-postgresql"}
+	app := map[string]any{"service_name": project, "engine": "postgresql", "cluster_id": id, "name": "app"}
+	const cluster, database, user = "ovh_cloud_project_database", "ovh_cloud_project_database_database", "ovh_cloud_project_database_postgresql_user"
+	with := func(values map[string]any, name string, value any) map[string]any {
+		changed := maps.Clone(values)
+		changed[name] = value
+		return changed
+	}
+	for name, c := range map[string]struct {
+		kind   string
+		values map[string]any
+		since  time.Time
+		want   string
+	}{
+		"a service":            {cluster, service, begun, id},
+		"another name":         {cluster, with(service, "description", "x"), begun, ""},
+		"another project":      {cluster, with(service, "service_name", "x"), begun, ""},
+		"a project not known":  {cluster, with(service, "service_name", nil), begun, ""},
+		"a name not known":     {cluster, with(service, "description", nil), begun, ""},
+		"an older one":         {cluster, service, time.Now().Add(time.Hour), ""},
+		"a database":           {database, app, begun, inside[database]},
+		"a database elsewhere": {database, with(app, "cluster_id", other), begun, ""},
+		"a service not known":  {database, with(app, "cluster_id", nil), begun, ""},
+		"a service that is gone": {
+			database, with(app, "cluster_id", "33333333-3333-4333-8333-333333333333"), begun, ""},
+		"a user":       {user, app, begun, inside[user]},
+		"another user": {user, with(app, "name", "x"), begun, ""},
+	} {
+		var got []string
+		var looked bool
+		var err error
+		for range 500 { // a database is listed when it is made
+			if got, looked, err = account.Find(t.Context(), c.kind, c.values, c.since); err != nil || len(got) > 0 || c.want == "" {
+				break
+			}
+			time.Sleep(4 * time.Millisecond)
+		}
+		if err != nil || strings.Join(got, " ") != c.want || looked == strings.Contains(name, "not known") {
+			t.Errorf("%s: %v, %v, %v", name, got, looked, err)
+		}
+	}
+	twin := account.create(t, "test-postgresql")
+	if got, _, err := account.Find(t.Context(), cluster, service, begun); err != nil || len(got) != 2 || !slices.Contains(got, twin) || !slices.IsSorted(got) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// One that is being deleted is none, and a fault is no proof that there is none.
+func TestFindNot(t *testing.T) {
+	t.Parallel()
+	account, rules := fresh(t)
+	service := map[string]any{"service_name": project, "engine": "postgresql", "description": "test-postgresql"}
+	id := account.create(t, "test-postgresql")
+	account.await(t, id, "READY")
+	for _, path := range []string{"/postgresql$", "/postgresql/"} {
+		if err := rules.Replace([]faults.Rule{{Path: path, Status: http.StatusInternalServerError}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := account.Find(t.Context(), "ovh_cloud_project_database", service, time.Time{}); err == nil {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	// It is kept in DELETING, so that no busy machine is too slow to see it.
+	if err := rules.Replace([]faults.Rule{{Method: "DELETE", Set: map[string]string{"status": "DELETING"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := account.api.Delete(path(project, "postgresql", id), nil); err != nil {
+		t.Fatal(err)
+	}
+	account.await(t, id, "DELETING")
+	if got, _, err := account.Find(t.Context(), "ovh_cloud_project_database", service, time.Time{}); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, looked, err := account.Find(t.Context(), "ovh_cloud_project_kube", service, time.Time{}); looked || err != nil || CanFind("ovh_cloud_project_kube") {
+		t.Errorf("it finds what it does not know: %v", err)
+	}
+}

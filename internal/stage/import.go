@@ -1,0 +1,227 @@
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"slipway/internal/journal"
+	"slipway/internal/plan"
+	"slipway/internal/tofu"
+)
+
+// importIDs are the ids by which a provider imports those of its resources whose own
+// id does not say enough; {x} is the value of attribute x. From the pages of these
+// resources in https://search.opentofu.org/provider/ovh/ovh/
+var importIDs = map[string]string{
+	"ovh_cloud_project_database":                 "{service_name}/{engine}/{id}",
+	"ovh_cloud_project_database_database":        "{service_name}/{engine}/{cluster_id}/{id}",
+	"ovh_cloud_project_database_postgresql_user": "{service_name}/{cluster_id}/{id}",
+}
+
+var attributeName = regexp.MustCompile(`\{\w+\}`)
+
+// importID fills the template of a resource's type in. It is not ok while a value is
+// not known.
+func importID(w wish, id string) (filled string, ok bool) {
+	ok = true
+	filled = attributeName.ReplaceAllStringFunc(importIDs[w.kind], func(name string) string {
+		if name == "{id}" {
+			return id
+		}
+		value, _ := w.values[strings.Trim(name, "{}")].(string)
+		ok = ok && value != ""
+		return value
+	})
+	return filled, ok
+}
+
+// A wish is what the code says of a resource that is not in the state.
+type wish struct {
+	kind   string         // type of the resource
+	values map[string]any // of its attributes, less those that are not known yet
+}
+
+// wishes asks a plan for what the code says of the resources of entries.
+func (r *root) wishes(ctx context.Context, entries []journal.Entry) (map[string]wish, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	if _, err := r.planned(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
+		return nil, err
+	}
+	clear(r.row.Changes) // nothing of this plan is to be done
+	data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
+	if err != nil || code != tofu.ExitOK {
+		return nil, r.failed(ctx, "show", err)
+	}
+	var document struct {
+		Changes []*tfjson.ResourceChange `json:"resource_changes"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.name)
+	}
+	found := map[string]wish{}
+	for _, c := range document.Changes {
+		if c.Change != nil {
+			values, _ := c.Change.After.(map[string]any)
+			found[c.Address] = wish{c.Type, values}
+		}
+	}
+	return found, nil
+}
+
+func addresses(entries []journal.Entry) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Address)
+	}
+	return list
+}
+
+// takeIn imports what was made. It returns what could not be imported.
+func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+	if len(made) == 0 {
+		return nil, nil
+	}
+	wishes, err := r.wishes(ctx, made)
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil { // without a plan, the ids are all that is known
+		r.diagnostics = nil
+	}
+	var simple, composed []journal.Entry
+	for _, e := range made {
+		if importIDs[wishes[e.Address].kind] == "" {
+			simple = append(simple, e)
+		} else {
+			composed = append(composed, e)
+		}
+	}
+	if left, err = r.importSimple(ctx, simple); err != nil {
+		return nil, err
+	}
+	more, err := r.importComposed(ctx, composed)
+	if err != nil {
+		return nil, err
+	}
+	left = append(left, more...)
+	for _, e := range made {
+		if !slices.Contains(left, e) {
+			r.reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+		}
+	}
+	return left, nil
+}
+
+// importSimple imports what its provider knows by its id. It uses import blocks, and
+// where a plan of these fails or would do more than import, it imports one by one:
+// that changes nothing else.
+func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+	if len(made) == 0 {
+		return nil, nil
+	}
+	var blocks strings.Builder
+	for _, e := range made {
+		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, quote(e.ID))
+	}
+	file := filepath.Join(r.dir, "slipway_recover.tf")
+	if err := os.WriteFile(file, []byte(blocks.String()), 0o600); err != nil {
+		return nil, r.fullWork(err)
+	}
+	summary, err := r.planned(ctx, tofu.Plan{Targets: addresses(made)})
+	if err == nil && harmless(summary) {
+		_, err := r.applyPlan(ctx)
+		return nil, errors.Join(err, os.Remove(file))
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	r.diagnostics = nil
+	if err := os.Remove(file); err != nil {
+		return nil, err
+	}
+	for _, e := range made {
+		ok, err := r.importOne(ctx, e.Address, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}
+
+// importComposed imports what its provider wants a longer id of. What is imported in
+// one round gives others the values for the next: the users of a database know its
+// id when it is in the state.
+func (r *root) importComposed(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+	for len(made) > 0 {
+		wishes, err := r.wishes(ctx, made)
+		if err != nil {
+			return nil, err
+		}
+		var later []journal.Entry
+		for _, e := range made {
+			id, ok := importID(wishes[e.Address], e.ID)
+			if !ok {
+				later = append(later, e)
+				continue
+			}
+			if ok, err = r.importOne(ctx, e.Address, id); err != nil {
+				return nil, err
+			}
+			if !ok {
+				left = append(left, e)
+			}
+		}
+		if len(later) == len(made) {
+			return append(left, later...), nil
+		}
+		made = later
+	}
+	return left, nil
+}
+
+// importOne takes one object into the state. It is not ok if the provider refuses.
+func (r *root) importOne(ctx context.Context, address, id string) (ok bool, err error) {
+	code, err := r.tool.Run(ctx, &r.noise, tofu.ImportArgs(address, id)...)
+	if err == nil && code == tofu.ExitOK {
+		r.noise.Reset()
+		return true, nil
+	}
+	failure := r.failed(ctx, "import", err)
+	if err != nil || ctx.Err() != nil {
+		return false, failure
+	}
+	return false, nil
+}
+
+// harmless says that a plan imports, and brings up to date what it imports.
+func harmless(summary plan.Summary) bool {
+	for _, c := range summary.Changes {
+		if !c.Imported || c.Action != plan.Import && c.Action != plan.Update {
+			return false
+		}
+	}
+	return true
+}
+
+// quote writes text as a literal of OpenTofu's language.
+func quote(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string can always be marshalled
+	}
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(data))
+}
