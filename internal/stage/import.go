@@ -87,24 +87,20 @@ func addresses(entries []journal.Entry) []string {
 	return list
 }
 
+// ofKind says whether an address can be that of a resource of a known type, without
+// asking anybody: parts of an index that look like one only make it ask.
+func ofKind(address string, known func(kind string) bool) bool {
+	return slices.ContainsFunc(strings.Split(address, "."), known)
+}
+
 // takeIn imports what was made. It returns what could not be imported.
 func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
-	if len(made) == 0 {
-		return nil, nil
-	}
-	wishes, err := r.wishes(ctx, made)
-	if ctx.Err() != nil {
-		return nil, err
-	}
-	if err != nil { // without a plan, the ids are all that is known
-		r.diagnostics = nil
-	}
 	var simple, composed []journal.Entry
 	for _, e := range made {
-		if importIDs[wishes[e.Address].kind] == "" {
-			simple = append(simple, e)
-		} else {
+		if ofKind(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
 			composed = append(composed, e)
+		} else {
+			simple = append(simple, e)
 		}
 	}
 	if left, err = r.importSimple(ctx, simple); err != nil {
@@ -173,7 +169,10 @@ func (r *root) importComposed(ctx context.Context, made []journal.Entry) (left [
 		}
 		var later []journal.Entry
 		for _, e := range made {
-			id, ok := importID(wishes[e.Address], e.ID)
+			id, ok := e.ID, true
+			if w := wishes[e.Address]; importIDs[w.kind] != "" {
+				id, ok = importID(w, e.ID)
+			}
 			if !ok {
 				later = append(later, e)
 				continue

@@ -24,7 +24,25 @@ const clockSkew = 5 * time.Minute
 // in the state. Those that were planned may have begun just before the run was killed.
 // It returns those of which there is exactly one, and tells of the others.
 func (r *root) search(ctx context.Context, flights, planned []journal.Entry) (found []journal.Entry, err error) {
-	if len(flights)+len(planned) == 0 {
+	begun := map[string]bool{}
+	var creates []journal.Entry
+	for _, e := range flights {
+		switch {
+		case e.Action != "create":
+			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
+		case ofKind(e.Address, canFind):
+			begun[e.Address] = true
+			creates = append(creates, e)
+		default:
+			r.reportf("%s was in flight (create): look whether it was made before the next apply makes it again", e.Address)
+		}
+	}
+	for _, e := range planned {
+		if ofKind(e.Address, canFind) {
+			creates = append(creates, e)
+		}
+	}
+	if len(creates) == 0 {
 		return nil, nil
 	}
 	recorded, err := r.recorded(ctx)
@@ -34,16 +52,6 @@ func (r *root) search(ctx context.Context, flights, planned []journal.Entry) (fo
 	known := map[string]bool{} // type and id of what is in the state
 	for _, resource := range recorded {
 		known[resource.Type+" "+attribute(resource, "id")] = true
-	}
-	creates := slices.Clone(planned)
-	begun := map[string]bool{}
-	for _, e := range flights {
-		if e.Action != "create" {
-			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
-			continue
-		}
-		begun[e.Address] = true
-		creates = append(creates, e)
 	}
 	wishes, err := r.wishes(ctx, creates)
 	if err != nil {
@@ -105,6 +113,8 @@ func (r *root) searchOne(ctx context.Context, e journal.Entry, begun bool, w wis
 	return ids[0], nil
 }
 
+func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(kind) }
+
 // find asks the cloud that a resource belongs to. It has not looked where nothing is
 // known of how to find it, and where the credentials are not for us to use: the code
 // may give its provider others.
@@ -132,18 +142,24 @@ func (r *root) find(ctx context.Context, w wish, since time.Time) (ids []string,
 // that nobody saw the end of, a security group, which may still have the rules that
 // every new one has.
 func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error {
+	const user, group = "ovh_cloud_project_database_postgresql_user", "openstack_networking_secgroup_v2"
+	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
+		return ofKind(e.Address, func(kind string) bool { return kind == user || kind == group })
+	}) {
+		return nil
+	}
 	recorded, err := r.recorded(ctx)
 	if err != nil {
 		return err
 	}
 	why := map[string]string{}
 	for _, e := range slices.Concat(made, unseen) {
-		if resource := recorded[e.Address]; resource != nil && resource.Type == "ovh_cloud_project_database_postgresql_user" && attribute(resource, "password") == "" {
+		if resource := recorded[e.Address]; resource != nil && resource.Type == user && attribute(resource, "password") == "" {
 			why[e.Address] = "its password is not known"
 		}
 	}
 	for _, e := range unseen {
-		if resource := recorded[e.Address]; resource != nil && resource.Type == "openstack_networking_secgroup_v2" && e.Action == "create" {
+		if resource := recorded[e.Address]; resource != nil && resource.Type == group && e.Action == "create" {
 			why[e.Address] = "it may not be whole"
 		}
 	}
