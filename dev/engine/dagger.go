@@ -35,6 +35,25 @@ var daggerPrograms = goProgram{
 		"engine/distconsts/go.mod":        "module github.com/dagger/dagger/engine/distconsts\n\ngo 1.24.4\n",
 		"engine/distconsts/distconsts.go": distconsts,
 	},
+	patches: []patch{shareCacheMounts},
+}
+
+// shareCacheMounts has sessions at once share the mount of a cache volume also
+// after the engine was started again with its store.
+//
+// As it starts, the engine looks whether a crash left something on the mounts that
+// it can write to, and by mistake keeps what it looked at for use. A cache volume
+// with a base, as Go's module cache is while a module is loaded, is then mounted
+// once for each session instead of once for all. The kernel refuses the second one
+// ("overlay with incompat feature 'volatile' cannot be mounted"), and the call that
+// needs it fails. The option volatile is no more than how it shows: without it, both
+// would write over each other.
+//
+// v0.19.11 has it right: https://github.com/dagger/dagger/pull/11795
+var shareCacheMounts = patch{
+	path: "internal/buildkit/cache/refs.go",
+	old:  "mntable, err := cr.mount(ctx)\n",
+	new:  "mntable, err := cr.mount(ctx)\n\tcr.mountCache = nil\n",
 }
 
 // dagger holds the programs dagger, engine, codegen, init and dnsname.

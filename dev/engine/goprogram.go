@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,6 +46,24 @@ type goProgram struct {
 	modEdits []string          // arguments of go mod edit
 	sums     []string          // lines that go.sum then lacks
 	files    map[string]string // to add: path in the module, content
+
+	patches []patch // what is wrong in the module
+}
+
+// A patch replaces a text that one file of a module has exactly once.
+type patch struct{ path, old, new string }
+
+// apply patches the module in dir.
+func (p patch) apply(dir string) error {
+	file := filepath.Join(dir, p.path)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(content, []byte(p.old)); n != 1 {
+		return fmt.Errorf("the text to replace is %d times in %s, not once: %q", n, p.path, p.old)
+	}
+	return writeFile(file, bytes.Replace(content, []byte(p.old), []byte(p.new), 1), 0o644)
 }
 
 // inputs lists all that the program's bytes depend on.
@@ -53,6 +72,9 @@ func (g goProgram) inputs() []string {
 	in = slices.Concat(in, g.packages, g.modEdits, g.sums)
 	for _, path := range slices.Sorted(maps.Keys(g.files)) {
 		in = append(in, path, g.files[path])
+	}
+	for _, p := range g.patches {
+		in = append(in, p.path, p.old, p.new)
 	}
 	return in
 }
@@ -74,7 +96,7 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 	if err != nil {
 		return err
 	}
-	if g.modEdits != nil || g.files != nil {
+	if g.modEdits != nil || g.files != nil || g.patches != nil {
 		// At a fixed path, so that a build that was interrupted finds its objects again.
 		work := filepath.Join(s.scratch(), filepath.Base(g.module.path))
 		if err := g.adapt(ctx, s, source, work); err != nil {
@@ -87,13 +109,19 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 	return err
 }
 
-// adapt copies the module to work and changes what keeps it from building.
+// adapt copies the module to work and changes what keeps it from building, and
+// what is wrong in it.
 func (g goProgram) adapt(ctx context.Context, s settings, source, work string) error {
 	if err := os.CopyFS(work, os.DirFS(source)); err != nil {
 		return err
 	}
 	for path, content := range g.files {
 		if err := writeFile(filepath.Join(work, path), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, p := range g.patches {
+		if err := p.apply(work); err != nil {
 			return err
 		}
 	}

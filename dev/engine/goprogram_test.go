@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPatch(t *testing.T) {
+	for name, c := range map[string]struct{ before, want, refusal string }{
+		"once":  {"one two three", "one 2 three", ""},
+		"never": {"one three", "one three", `is 0 times in a/file.go, not once: "two"`},
+		"twice": {"two two", "two two", `is 2 times in a/file.go, not once: "two"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "a", "file.go")
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			err := patch{"a/file.go", "two", "2"}.apply(dir)
+			if got, _ := os.ReadFile(file); string(got) != c.want {
+				t.Errorf("the file is %q", got)
+			}
+			if c.refusal == "" && err != nil || c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	if err := (patch{"missing", "", ""}).apply(t.TempDir()); err == nil {
+		t.Error("no error where the file is missing")
+	}
+}
+
+// What a patch changes must lead to a new program.
+func TestInputsHavePatches(t *testing.T) {
+	plain := goProgram{}
+	seen := [][]string{plain.inputs()}
+	for _, p := range []patch{{"a", "b", "c"}, {"x", "b", "c"}, {"a", "x", "c"}, {"a", "b", "x"}} {
+		patched := plain
+		patched.patches = []patch{p}
+		in := patched.inputs()
+		if slices.ContainsFunc(seen, func(other []string) bool { return slices.Equal(in, other) }) {
+			t.Errorf("the inputs with %v are those of another program", p)
+		}
+		seen = append(seen, in)
+	}
+}
