@@ -257,7 +257,7 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"20 to create", "No changes"}, "apply")
 	twice([2]string{"database_uris = (sensitive)", `"private_ip":"10.1.0.`}, "output")
 	twice([2]string{"module.backend.openstack_compute_instance_v2.host", "module.database.ovh_cloud_project_database.postgresql"}, "state-list")
-	twice([2]string{"local-backend  active", "local-backend  active"}, "status")
+	twice([2]string{"local-backend     active  203.0.113.", "local-postgresql  ready "}, "status")
 	twice([2]string{"No changes", "No changes"}, "up")
 	twice([2]string{"local: is what its code says", "local: is what its code says"}, "drift")
 	for range 2 {
