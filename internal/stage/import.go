@@ -44,7 +44,7 @@ func importID(w wish, id string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// A wish is what the code says of a resource that is not in the state.
+// A wish is what the code says of a resource.
 type wish struct {
 	kind   string         // type of the resource
 	values map[string]any // of its attributes, less those that are not known yet
@@ -58,7 +58,9 @@ func (r *root) wishes(ctx context.Context, entries []journal.Entry) (map[string]
 	if _, err := r.planned(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
 		return nil, err
 	}
-	clear(r.row.Changes) // nothing of this plan is to be done
+	// Nothing of this plan is to be done.
+	clear(r.row.Changes)
+	r.row.Outputs, r.creates = 0, nil
 	data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
 	if err != nil || code != tofu.ExitOK {
 		return nil, r.failed(ctx, "show", err)

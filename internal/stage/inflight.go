@@ -113,6 +113,7 @@ func (r *root) searchOne(ctx context.Context, e journal.Entry, begun bool, w wis
 	return ids[0], nil
 }
 
+// canFind says whether one of the clouds can be asked for resources of a type.
 func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(kind) }
 
 // find asks the cloud that a resource belongs to. It has not looked where nothing is

@@ -80,9 +80,9 @@ func (s *session) ownBuilds() (bool, error) {
 func (s *session) lockRoot(ctx context.Context, dir string) error {
 	var noise noise
 	tool := s.bare(s.path("repository", dir), &noise)
-	tool.Env = append(tool.Env, wayOut()...)
+	tool.Env = append(tool.Env, s.wayOut()...)
 	if code, err := tool.Run(ctx, &noise, tofu.GetArgs()...); err != nil || code != tofu.ExitOK {
-		fmt.Fprintf(&s.report, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
+		fmt.Fprintf(&s.complaints, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
 		return errors.Join(fmt.Errorf("tofu get failed in %s", dir), err)
 	}
 	file := filepath.Join(dir, lockFileName)
@@ -100,12 +100,15 @@ func (s *session) lockRoot(ctx context.Context, dir string) error {
 }
 
 // wayOut is how this machine reaches the network. Other stages take it from the
-// credentials; here there are none.
-func wayOut() []string {
+// credentials; here there are none. The password of a proxy may be in its address.
+func (s *session) wayOut() []string {
 	var env []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value := os.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
+			if strings.Contains(value, "@") {
+				s.hide(value)
+			}
 		}
 	}
 	return env
@@ -147,7 +150,7 @@ func (s *session) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
 		}
 	}
 	for _, d := range diagnostics {
-		fmt.Fprintf(&s.report, "%s: %s\n", dir, explain(d))
+		fmt.Fprintf(&s.complaints, "%s: %s\n", dir, explain(d))
 	}
 	return fmt.Errorf("tofu providers lock failed in %s", dir)
 }

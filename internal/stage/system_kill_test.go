@@ -18,10 +18,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	client "github.com/ovh/go-ovh/ovh"
-
-	"slipway/dev/cloudsim/ovh"
 )
 
 // A killer stands between the applies and the clouds. It lets a request that makes
@@ -109,10 +105,7 @@ func (s *system) inventory() []string {
 			all = append(all, kind+" "+name)
 		}
 	}
-	api, err := client.NewClient(s.url+"/-/ovh", "key", ovh.Secret, "consumer")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	api := s.account()
 	var list func(prefix, path, name string, more ...string)
 	list = func(prefix, path, name string, more ...string) {
 		var ids []string
@@ -131,7 +124,7 @@ func (s *system) inventory() []string {
 			}
 		}
 	}
-	list("postgresql", "/cloud/project/0123456789abcdef0123456789abcdef/database/postgresql", "description", "user", "database")
+	list("postgresql", clustersPath, "description", "user", "database")
 	slices.Sort(all)
 	return all
 }
