@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -83,6 +84,10 @@ func (s *Store) probeOnce(ctx context.Context, key string) error {
 		group.Go(func() {
 			name := fmt.Sprint("writer ", writer)
 			err := s.Create(ctx, key, []byte(name))
+			for try := 1; errors.Is(err, ErrBusy) && try < claimTries; try++ {
+				time.Sleep(claimPause)
+				err = s.Create(ctx, key, []byte(name))
+			}
 			lock.Lock()
 			defer lock.Unlock()
 			switch {

@@ -6,30 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
 // A Lock is what OpenTofu writes beside a state while it works on it.
 type Lock struct {
-	ID        string
+	ID        string // of one holder; no other has it
 	Operation string // such as OperationTypeApply
-	Who       string // user@host of the holder; the host is the container of one run
+	Info      string
+	Who       string // user@host of the holder; of a run of this program, slipway@ and the run's ID
 	Version   string // of OpenTofu
 	Created   time.Time
 	Path      string
 }
 
+// NewLock is a lock of a run of this program on the state at key, by an ID that is
+// known before it is taken.
+func (s *Store) NewLock(key, id, operation, run string, now time.Time) Lock {
+	return Lock{ID: id, Operation: operation, Who: "slipway@" + run, Created: now.UTC(), Path: s.bucket + "/" + key}
+}
+
+func lockKey(key string) string { return key + ".tflock" }
+
 // ReadLock returns the lock of the state at key, or nil if nobody holds it.
 func (s *Store) ReadLock(ctx context.Context, key string) (*Lock, error) {
-	data, err := s.read(ctx, key+".tflock")
-	var none *types.NoSuchKey
-	if errors.As(err, &none) {
+	data, err := s.Read(ctx, lockKey(key))
+	if errors.Is(err, ErrNone) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return s.parseLock(key, data)
+}
+
+func (s *Store) parseLock(key string, data []byte) (*Lock, error) {
 	var lock Lock
 	if err := json.Unmarshal(data, &lock); err != nil || lock.ID == "" {
 		return nil, fmt.Errorf("the lock of %s in bucket %s is not one of OpenTofu's", key, s.bucket)
@@ -37,28 +47,40 @@ func (s *Store) ReadLock(ctx context.Context, key string) (*Lock, error) {
 	return &lock, nil
 }
 
-// Unlock takes away the lock of that ID and no other.
+// A LockChangedError says that a lock that was to be taken away is another's by now.
+type LockChangedError struct {
+	Key  string
+	Lock Lock
+}
+
+func (e *LockChangedError) Error() string {
+	return fmt.Sprintf("the lock of %s has changed hands: it is now %s, held by %s", e.Key, e.Lock.ID, e.Lock.Who)
+}
+
+// Unlock takes away the lock of that ID and no other; it is no error if there is none.
+// An S3 store knows no conditional delete, so only the lock's holder may call it, or
+// one who has made sure that nobody else can be about to take the lock.
 func (s *Store) Unlock(ctx context.Context, key, id string) error {
 	lock, err := s.ReadLock(ctx, key)
 	if err != nil || lock == nil {
 		return err
 	}
 	if lock.ID != id {
-		return fmt.Errorf("the lock of %s has changed hands: it is now %s, held by %s", key, lock.ID, lock.Who)
+		return &LockChangedError{key, *lock}
 	}
-	return s.remove(ctx, key+".tflock")
+	return s.remove(ctx, lockKey(key))
 }
 
-// Lock takes the lock of the state at key as OpenTofu does, so that each keeps
-// the other out. It returns the lock that was in the way, if there was one.
-func (s *Store) Lock(ctx context.Context, key string, lock Lock) (*Lock, error) {
+// Lock takes the lock of the state at key as OpenTofu does, so that each keeps the
+// other out. Without an error, the lock is ours, or it is the one that is returned.
+func (s *Store) Lock(ctx context.Context, key string, lock Lock) (other *Lock, err error) {
 	data, err := json.Marshal(lock)
 	if err != nil {
 		return nil, err
 	}
-	err = s.Create(ctx, key+".tflock", data)
-	if !errors.Is(err, ErrExists) {
+	theirs, err := s.Claim(ctx, lockKey(key), data)
+	if err != nil || theirs == nil {
 		return nil, err
 	}
-	return s.ReadLock(ctx, key)
+	return s.parseLock(key, theirs)
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -25,7 +27,12 @@ type S3 struct {
 	Region    string
 	AccessKey string
 	SecretKey string
+	Timeout   time.Duration // of one request; 0: 30 s
 }
+
+// requestTimeout bounds one request, its answer included; the largest object is a state.
+// What waits for a store that hangs has to be told.
+const requestTimeout = 30 * time.Second
 
 // A Store is the bucket that holds an environment's states.
 type Store struct {
@@ -39,8 +46,10 @@ type Store struct {
 
 // Open makes a client; it connects to nothing.
 func Open(c S3) *Store {
+	bounded := awshttp.NewBuildableClient().WithTimeout(cmp.Or(c.Timeout, requestTimeout))
 	client := func(attempts int) *s3.Client {
 		return s3.New(s3.Options{
+			HTTPClient:       bounded,
 			BaseEndpoint:     aws.String(c.Endpoint),
 			Region:           c.Region,
 			UsePathStyle:     true,
@@ -60,6 +69,10 @@ func Open(c S3) *Store {
 
 // ErrExists is the answer to a write of an object that must be new and is not.
 var ErrExists = errors.New("the object is there already")
+
+// ErrBusy is the answer to such a write while another is under way: it has to be sent
+// again. https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+var ErrBusy = errors.New("another write of the object is under way")
 
 // Name says which store it is, for messages.
 func (s *Store) Name() string { return fmt.Sprintf("bucket %s at %s", s.bucket, s.endpoint) }
@@ -115,16 +128,58 @@ func (s *Store) List(ctx context.Context, prefix string) ([]Object, error) {
 }
 
 // Create writes an object that must not be there yet, by one request. It returns
-// ErrExists if it is.
+// ErrExists if it is there, and ErrBusy if that is not decided.
 func (s *Store) Create(ctx context.Context, key string, data []byte) error {
 	_, err := s.once.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), IfNoneMatch: aws.String("*"),
 	})
-	// 409: another conditional write of the same object is under way, and wins.
-	if status := statusOf(err); status == http.StatusPreconditionFailed || status == http.StatusConflict {
+	switch statusOf(err) {
+	case http.StatusPreconditionFailed:
 		return ErrExists
+	case http.StatusConflict:
+		return ErrBusy
 	}
 	return s.wrap("write "+key, err)
+}
+
+const (
+	claimTries = 6
+	claimPause = 100 * time.Millisecond // before the second try; it doubles
+)
+
+// Claim creates an object whose content nobody else writes, such as one with an ID.
+// Without an error, and with no other's content, the object is ours: it was created by
+// this call or, where an answer was lost, by an earlier request of it. After an error
+// nobody knows.
+func (s *Store) Claim(ctx context.Context, key string, data []byte) (other []byte, err error) {
+	pause := claimPause
+	for try := 1; ; try++ {
+		err = s.Create(ctx, key, data)
+		if err == nil {
+			return nil, nil
+		}
+		if !errors.Is(err, ErrBusy) {
+			got, readErr := s.Read(ctx, key)
+			switch {
+			case readErr == nil && bytes.Equal(got, data):
+				return nil, nil
+			case readErr == nil:
+				return got, nil
+			case !errors.Is(readErr, ErrNone):
+				return nil, errors.Join(err, readErr)
+			}
+			// Whoever had it has just let it go, or our request never arrived.
+		}
+		if try == claimTries {
+			return nil, fmt.Errorf("create %s in %s: %d tries, and no answer: %w", key, s.Name(), try, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), err)
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
 }
 
 // read returns an object's content.
