@@ -73,12 +73,16 @@ func (m *Slipway) Recover(
 	//
 	// +optional
 	from *dagger.Directory,
+	// Addresses that it could not account for and that you have looked for, with commas between.
+	//
+	// +optional
+	seen string,
 ) (string, error) {
 	container, err := m.stage(ctx, env)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"recover", "--layer=" + layer}
+	args := []string{"recover", "--layer=" + layer, "--seen=" + seen}
 	if from != nil {
 		container = container.WithMountedDirectory("/from", from)
 		args = append(args, "--from=/from")

@@ -110,6 +110,7 @@ func stageFlags(name string) (*flag.FlagSet, *stage.Options) {
 	flags.StringVar(&o.Host, "host", "", "ssh: the host's name, where there are several")
 	flags.StringVar(&o.LockID, "lock-id", "", "unlock: the lock to take away though its holder is not known to be dead")
 	flags.StringVar(&o.From, "from", "", "recover: the /out of the run that was interrupted")
+	flags.StringVar(&o.Seen, "seen", "", "recover: addresses that somebody has looked for in the cloud, with commas between")
 	flags.StringVar(&o.Secrets.File, "file", "", "secrets: file below credentials/")
 	flags.StringVar(&o.Secrets.Variable, "variable", "", "secrets-set: the variable")
 	flags.StringVar(&o.Secrets.Value, "value", "/run/secrets/value", "secrets-set: file with the value")

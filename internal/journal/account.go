@@ -1,11 +1,16 @@
 package journal
 
+import "time"
+
 // An Account is what became of the resources that a run changed.
 type Account struct {
-	Made     []Entry // complete creates that were not deleted again: address and ID
-	Gone     []Entry // complete deletes that were not made again
-	InFlight []Entry // begun, and neither complete nor failed
-	Planned  []Entry // creates of which no more is known than that they failed, or were to come
+	Made     []Entry  // complete creates that were not deleted again: address and ID
+	Gone     []Entry  // complete deletes that were not made again
+	InFlight []Entry  // begun, and neither complete nor failed
+	Planned  []Entry  // creates of which no more is known than that they failed, or were to come
+	Replaced []string // addresses of creates that were to take the place of something
+
+	Began map[string]time.Time // when the last run began that changed an address; zero: not known
 }
 
 // Take reads the entries of a run in order: what came last of each resource
@@ -14,6 +19,8 @@ func Take(entries []Entry) Account {
 	type resource struct{ last, open, planned *Entry }
 	known := map[string]*resource{}
 	var order []string
+	account := Account{Began: map[string]time.Time{}}
+	var began time.Time
 	of := func(address string) *resource {
 		r := known[address]
 		if r == nil {
@@ -26,13 +33,17 @@ func Take(entries []Entry) Account {
 	for i := range entries {
 		e := &entries[i]
 		if e.Run != nil {
+			began = e.Run.Started
+			account.Replaced = append(account.Replaced, e.Run.Replaces...)
 			for _, address := range e.Run.Creates {
+				account.Began[address] = began
 				of(address).planned = &Entry{Time: e.Time, Address: address, Action: "create"}
 			}
 		}
 		if e.Address == "" {
 			continue
 		}
+		account.Began[e.Address] = began
 		r := of(e.Address)
 		switch e.Kind {
 		case Start:
@@ -50,13 +61,14 @@ func Take(entries []Entry) Account {
 			}
 		}
 	}
-	var account Account
 	for _, address := range order {
 		r := known[address]
 		if r.open != nil {
 			account.InFlight = append(account.InFlight, *r.open)
 		}
-		if r.planned != nil && r.open == nil && (r.last == nil || r.last.Action == "delete") {
+		// Of a replacement, the old one's delete may be open, and the create have begun unseen.
+		creating := r.open != nil && r.open.Action == "create"
+		if r.planned != nil && !creating && (r.last == nil || r.last.Action == "delete") {
 			account.Planned = append(account.Planned, *r.planned)
 		}
 		switch {

@@ -1,17 +1,19 @@
-// Package journal records what an apply does, beside the state and as it
+// Package journal records what a run does to a state, beside the state and as it
 // happens: OpenTofu writes its state only every 20 seconds, so one that is killed
 // forgets what it made meanwhile. The journal does not.
 //
-// Each run of an apply has a folder of objects in the store of the state:
+// Each run that changes a state has a folder of objects in the store of the state:
 //
-//	journal/<state>/<run>/00000.age   what the run is
-//	journal/<state>/<run>/00001.age   what began and ended, in order, and so on
-//	journal/<state>/<run>/alive       written again every few seconds
+//	journal/<key of the state>/<run>/00000.age   what the run is, and the ID of its lock
+//	journal/<key of the state>/<run>/00001.age   what began and ended, in order, and so on
+//	journal/<key of the state>/<run>/alive       written again every few seconds
+//	journal/<key of the state>/<run>/ended       the run ended itself and left all this for recover
+//	journal/<key of the state>/<run>/finished    the run ended in order: nothing is to be recovered
 //
-// All but the last are sealed to those who can read the environment's
-// credentials. A run that ends in order takes its folder away; one that is left
-// says that something was interrupted. One without its last object has ended
-// itself, and left the others for recover.
+// The numbered ones are sealed to those who can read the environment's credentials. The
+// first is written before anything else is done, and the last to go is finished: in
+// whatever order a run is killed, a folder that needs recovery says so, and one that
+// does not is litter.
 package journal
 
 import (
@@ -19,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -27,11 +30,9 @@ import (
 	"slipway/internal/state"
 )
 
-// A run that is at work signs every beat. One that has not for DeadAfter is dead.
-const (
-	beat      = 10 * time.Second
-	DeadAfter = time.Minute
-)
+// DeadAfter is the silence by which a run is taken to be dead. A run whose signs the
+// store does not take stops well before: see Beat.
+const DeadAfter = time.Minute
 
 // An Entry is one fact of a run.
 type Entry struct {
@@ -41,7 +42,7 @@ type Entry struct {
 	Action  string    `json:"action,omitempty"`  // create, delete or update
 	IDKey   string    `json:"id_key,omitempty"`  // of a complete create
 	ID      string    `json:"id,omitempty"`      // by which the resource can be imported
-	Lock    string    `json:"lock,omitempty"`    // ID of the lock that the run holds
+	Lock    string    `json:"lock,omitempty"`    // version 1: ID of the lock that the run holds
 	Run     *Header   `json:"run,omitempty"`     // of the first entry
 }
 
@@ -50,7 +51,7 @@ type Kind string
 
 const (
 	Begin    Kind = "begin"    // of the run
-	Locked   Kind = "locked"   // the run holds the state's lock
+	Locked   Kind = "locked"   // version 1: the run holds the state's lock
 	Start    Kind = "start"    // of a change of one resource
 	Complete Kind = "complete" // that change is made
 	Errored  Kind = "errored"  // that change failed
@@ -58,24 +59,39 @@ const (
 
 // A Header says what a run is.
 type Header struct {
-	Version     int       `json:"version"` // 1
+	Version     int       `json:"version"` // 2
 	ID          string    `json:"id"`
 	Stage       string    `json:"stage"`
 	Environment string    `json:"environment"`
 	Layer       string    `json:"layer"`
-	Holder      string    `json:"holder"` // user@host, as OpenTofu writes it into a lock
 	Started     time.Time `json:"started"`
+
+	// Lock is the ID of the lock that the run is about to take. It is written here
+	// first, so that a lock is known to be the run's by its ID alone. Empty: none.
+	Lock string `json:"lock,omitempty"`
 
 	// Creates are the addresses that the run's plan makes. What began is known a
 	// moment later than it begins: one that was killed in between is looked for, too.
 	Creates []string `json:"creates,omitempty"`
+
+	// Replaces are those of them that take the place of something.
+	Replaces []string `json:"replaces,omitempty"`
 }
 
-// alive is the object that a run at work writes again and again.
-const alive = "alive"
+// Names of the objects that are marks: what counts is that they are there.
+const (
+	alive    = "alive"
+	ended    = "ended"
+	finished = "finished"
+)
 
-// folder is that of all runs on a state.
-func folder(stateKey string) string {
+// folder is that of all runs on a state. No key of a state is the beginning of
+// another's folder, as all of them end in .tfstate.
+func folder(stateKey string) string { return "journal/" + stateKey + "/" }
+
+// folderV1 is where version 1 kept them; there, layers whose names begin alike share
+// one.
+func folderV1(stateKey string) string {
 	return "journal/" + strings.TrimSuffix(stateKey, ".tfstate") + "/"
 }
 
@@ -84,72 +100,135 @@ type Run struct {
 	Header
 	Entries []Entry
 
-	silent time.Duration // since its last sign of life, in whole seconds
-	signs  bool          // there is one
+	silent time.Duration // since its last write, in whole seconds
+	marks  []string
 	keys   []string
 }
 
-// Silent is the time since the run's last sign of life; ok is false for one that
-// has ended itself.
-func (r Run) Silent() (d time.Duration, ok bool) { return r.silent, r.signs }
+// Over says that nothing of the run is to be recovered: it ended in order, or never
+// began.
+func (r Run) Over() bool { return slices.Contains(r.marks, finished) || len(r.Entries) == 0 }
 
-// Lock is the ID of the lock that the run took, if it is known.
-func (r Run) Lock() string {
-	for _, e := range r.Entries {
-		if e.Kind == Locked {
-			return e.Lock
-		}
-	}
-	return ""
+// Live says that the run may be at work: it was heard of less than deadAfter ago, and
+// has not said that it ended.
+func (r Run) Live(deadAfter time.Duration) bool {
+	return !r.Over() && !r.endedItself() && r.Silent() < deadAfter
 }
 
-// Runs reads the runs that are at work on a state or were interrupted, in the
-// order of their start.
-func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
-	objects, err := store.List(ctx, folder(stateKey))
-	if err != nil {
-		return nil, err
+// endedItself says that the run stopped by itself and left its journal. In version 1 it
+// took its sign of life away to say so.
+func (r Run) endedItself() bool {
+	if r.Version == 1 {
+		return !slices.Contains(r.marks, alive)
 	}
+	return slices.Contains(r.marks, ended)
+}
+
+// Silent is the time since the run's last sign of life.
+func (r Run) Silent() time.Duration { return max(0, r.silent) }
+
+// Holds says whether a lock is the run's: by its ID, and by nothing else.
+func (r Run) Holds(lock state.Lock) bool {
+	if lock.ID == "" {
+		return false
+	}
+	return r.Lock == lock.ID || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Locked && e.Lock == lock.ID })
+}
+
+// Runs reads the journals of all runs on a state that are at work, were interrupted, or
+// left litter, in the order of their start.
+func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
 	var runs []Run
-	for _, o := range objects {
-		id, name, _ := strings.Cut(strings.TrimPrefix(o.Key, folder(stateKey)), "/")
-		if len(runs) == 0 || runs[len(runs)-1].ID != id {
-			runs = append(runs, Run{Header: Header{ID: id}})
+	for _, prefix := range []string{folder(stateKey), folderV1(stateKey)} {
+		objects, err := store.List(ctx, prefix)
+		if err != nil {
+			return nil, err
 		}
-		run := &runs[len(runs)-1]
-		run.keys = append(run.keys, o.Key)
-		if name == alive {
-			run.silent, run.signs = o.Age, true
+		at := map[string]int{}
+		for _, o := range objects {
+			id, name, ok := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
+			if !ok || strings.Contains(name, "/") {
+				continue // of a layer further down, in a folder of version 1
+			}
+			if _, ok := at[id]; !ok {
+				at[id] = len(runs)
+				runs = append(runs, Run{Header: Header{ID: id}, silent: o.Age})
+			}
+			run := &runs[at[id]]
+			run.keys = append(run.keys, o.Key)
+			run.silent = min(run.silent, o.Age)
+			if path.Ext(name) != ".age" {
+				run.marks = append(run.marks, name)
+			}
+		}
+	}
+	for i := range runs {
+		if err := runs[i].read(ctx, store, identity); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return a.start().Compare(b.start()) })
+	return runs, nil
+}
+
+// read opens the entries of a run, unless nobody needs them any more.
+func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Identity) error {
+	if slices.Contains(r.marks, finished) {
+		return nil
+	}
+	for _, key := range r.keys {
+		if path.Ext(key) != ".age" {
 			continue
 		}
-		sealed, err := store.Read(ctx, o.Key)
+		sealed, err := store.Read(ctx, key)
 		if errors.Is(err, state.ErrNone) {
 			continue // the run has just ended in order
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		data, err := identity.Open(sealed)
 		if err != nil {
-			return nil, fmt.Errorf("read the journal's %s: %w", o.Key, err)
+			return fmt.Errorf("read the journal's %s: %w", key, err)
 		}
 		for line := range strings.Lines(string(data)) {
 			var e Entry
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				return nil, fmt.Errorf("read the journal's %s: %w", o.Key, err)
+				return fmt.Errorf("read the journal's %s: %w", key, err)
 			}
-			if e.Run != nil && e.Run.ID == id {
-				run.Header = *e.Run
+			if e.Run != nil && e.Run.ID == r.ID {
+				r.Header = *e.Run
 			}
-			run.Entries = append(run.Entries, e)
+			r.Entries = append(r.Entries, e)
 		}
 	}
-	return runs, nil
+	return nil
 }
 
-// Remove takes away what is left of a run, its header last.
+func (r Run) start() time.Time {
+	if r.Started.IsZero() && len(r.Entries) > 0 {
+		return r.Entries[0].Time
+	}
+	return r.Started
+}
+
+// Remove takes a run's journal away, as one that ended in order: killed on the way, it
+// leaves litter and nothing that looks interrupted.
 func Remove(ctx context.Context, store *state.Store, run Run) error {
-	for _, key := range slices.Backward(run.keys) {
+	if len(run.keys) == 0 {
+		return nil
+	}
+	return removeAll(ctx, store, path.Dir(run.keys[0])+"/", run.keys)
+}
+
+// removeAll takes the objects of a folder away. The mark that it is over comes first and
+// goes last.
+func removeAll(ctx context.Context, store *state.Store, folder string, keys []string) error {
+	last := folder + finished
+	if err := store.Write(ctx, last, []byte("ended in order\n")); err != nil {
+		return err
+	}
+	for _, key := range append(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == last }), last) {
 		if err := store.Remove(ctx, key); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	client "github.com/ovh/go-ovh/ovh"
@@ -29,11 +30,12 @@ func CanFind(kind string) bool { return lists[kind] != nil }
 
 // Find returns the ids of what a create that nobody saw the end of may have made: of
 // the kind, a type of the ovh provider, with the name and at the place that the code
-// says, and made since. It has not looked where the values that tell it from others are
-// not known.
-func (a *Account) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (found []string, looked bool, err error) {
+// says, and made since. What OVH tells no age of is as old as the service that it is in, if
+// that was made since; else it is undated, and may be anybody's. It has not looked where
+// the values that tell it from others are not known.
+func (a *Account) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (found, undated []string, looked bool, err error) {
 	if !CanFind(kind) {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	known := true
 	list := lists[kind](func(attribute string) string {
@@ -46,35 +48,59 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 		name, _ = values["description"].(string)
 	}
 	if !known || name == "" {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	var ids []string
 	if err := a.api.GetWithContext(ctx, list, &ids); err != nil {
 		if missing(err) { // what it would be in is gone
-			return nil, true, nil
+			return nil, nil, true, nil
 		}
-		return nil, false, fmt.Errorf("look for %s: %w", kind, err)
+		return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
 	}
 	for _, id := range ids {
-		// A service has a description, a user a username, and a database a name and no
-		// time: there is one of a name.
-		var one struct {
-			Description, Username, Name, Status string
-			CreatedAt                           *time.Time
-		}
-		err := a.api.GetWithContext(ctx, list+"/"+id, &one)
+		one, err := a.object(ctx, list+"/"+id)
 		if missing(err) {
 			continue // it went away meanwhile
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("look for %s: %w", kind, err)
+			return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
 		}
-		if slices.Contains([]string{one.Description, one.Username, one.Name}, name) && one.Status != "DELETING" && (one.CreatedAt == nil || !one.CreatedAt.Before(since)) {
+		if !slices.Contains([]string{one.Description, one.Username, one.Name}, name) || one.Status == "DELETING" {
+			continue
+		}
+		made := one.CreatedAt
+		if made == nil && kind != "ovh_cloud_project_database" {
+			service, err := a.object(ctx, list[:strings.LastIndex(list, "/")])
+			if err != nil {
+				return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
+			}
+			// An older service tells nothing of what is in it.
+			if service.CreatedAt != nil && !service.CreatedAt.Before(since) {
+				made = service.CreatedAt
+			}
+		}
+		switch {
+		case made == nil:
+			undated = append(undated, id)
+		case !made.Before(since):
 			found = append(found, id)
 		}
 	}
 	slices.Sort(found)
-	return found, true, nil
+	slices.Sort(undated)
+	return found, undated, true, nil
+}
+
+// An object is what the API tells of one: a service has a description, a user a username,
+// and a database a name and no time.
+type object struct {
+	Description, Username, Name, Status string
+	CreatedAt                           *time.Time
+}
+
+func (a *Account) object(ctx context.Context, at string) (one object, err error) {
+	err = a.api.GetWithContext(ctx, at, &one)
+	return one, err
 }
 
 func missing(err error) bool {

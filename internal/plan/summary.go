@@ -97,6 +97,17 @@ func (s Summary) Creates() []string {
 	return addresses
 }
 
+// Replaces lists those of Creates that take the place of something.
+func (s Summary) Replaces() []string {
+	var addresses []string
+	for _, c := range s.Changes {
+		if c.Action == Replace || c.Recreated {
+			addresses = append(addresses, c.Address)
+		}
+	}
+	return addresses
+}
+
 // Relevant is the summary less the drift that the plan leaves as it is: times,
 // states and labels that a cloud changes by itself, in most plans.
 func (s Summary) Relevant() Summary {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"slipway/internal/journal"
 	"slipway/internal/ovh"
@@ -138,155 +136,147 @@ func (r *root) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, erro
 	if err := r.onlyAllowed(summary); err != nil {
 		return nil, err
 	}
-	return r.applyOnce(ctx)
+	return r.applyPlan(ctx)
 }
 
-// applyOnce applies the saved plan.
-func (r *root) applyOnce(ctx context.Context) (tofu.Outputs, error) {
-	outputs, err := r.applyPlan(ctx)
-	// An answer that was lost on the way can leave us before our own lock. It was
-	// ours, nothing had been changed, and now it is gone.
-	if errors.Is(err, errOwnLock) {
-		r.say("%s: the lock was our own, of an answer that was lost; once more", r.name)
-		outputs, err = r.applyPlan(ctx)
-	}
-	return outputs, err
-}
-
-var errOwnLock = errors.New("the state is locked, by this run itself")
-
-// applyPlan applies the saved plan under a journal.
-func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) {
-	begun := time.Now().UTC()
-	var book *journal.Writer
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	if r.store != nil {
-		header := journal.Header{
-			ID: r.RunID, Stage: r.result.Stage, Environment: r.Environment,
-			Layer: r.name, Holder: holder(), Started: begun, Creates: r.creates,
-		}
-		// What is no longer recorded could not be recovered: better to stop.
-		if book, err = journal.Open(ctx, r.store, r.recipients, r.key, header, func(err error) { stop(err) }); err != nil {
-			return nil, err
-		}
+// applyPlan applies the saved plan, under the lock and a journal.
+func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
+	working, h, err := r.take(ctx)
+	if err != nil {
+		return nil, err
 	}
 	r.say("%s: applying", r.name)
-	locked := false
-	var failed []journal.Entry // creates that may have made something all the same
-	each := r.event(func(e tofu.Event) {
-		if e.Type == tofu.OutputsMsg {
-			outputs = e.Outputs
-		}
-		if book == nil {
-			return
-		}
-		if kind, ok := kinds[e.Type]; ok {
-			entry := journal.Entry{
-				Kind: kind, Time: e.Time, Address: e.Hook.Resource.Address,
-				Action: e.Hook.Action, IDKey: e.Hook.IDKey, ID: e.Hook.IDValue,
-			}
-			if kind == journal.Errored && e.Hook.Action == "create" && ovh.CanFind(e.Hook.Resource.Type) {
-				failed = append(failed, entry)
-				return
-			}
-			book.Add(entry)
-			// Only the holder of the lock is told of a start: the lock is ours.
-			if !locked {
-				locked = true
-				if lock, err := r.store.ReadLock(ctx, r.key); err == nil && lock != nil {
-					book.Add(journal.Entry{Kind: journal.Locked, Time: e.Time, Lock: lock.ID})
-				}
-			}
-		}
-	})
+	seen := &applied{hold: h}
 	var code int
 	err = r.timed("apply "+r.name, func() (err error) {
-		code, err = r.tool.Events(ctx, each, r.other, tofu.Apply{Plan: r.planFile()}.Args()...)
+		code, err = r.tool.Events(working, r.event(seen.event), r.other, tofu.Apply{Plan: r.planFile(), Locked: h != nil}.Args()...)
 		return err
 	})
 	// What follows is done also when we were asked to stop.
 	after := context.WithoutCancel(ctx)
 	lost, lostErr := r.rescue(after)
-	own, lockErr := r.freeOwnLock(after, begun)
+	inOrder := r.inOrder(after, code, err, lost, seen.changed)
+	if err == nil && code == tofu.ExitOK && inOrder == nil {
+		r.row.Applied = true
+		r.warn()
+	} else {
+		if inOrder == nil {
+			inOrder = r.doubts(seen)
+		}
+		err = errors.Join(r.failed(working, "apply", err), inOrder, stopped(working))
+	}
+	return seen.outputs, errors.Join(err, lostErr, h.end(after, inOrder == nil && lostErr == nil))
+}
+
+// stopped is the reason for which this program itself ended ctx, if there is one.
+func stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// inOrder says, by an error, why it is not certain that the state holds all that an apply
+// did. Only then is there nothing to recover: tofu ended by itself, its last write of the
+// state went well, and where something was made or deleted the store has another state
+// than before.
+func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed bool) error {
 	switch {
-	case err == nil && code == tofu.ExitOK:
-		r.row.Applied = true
-		r.warn()
-	case own && r.onlyError("releasing the state lock"):
-		// Applied, and now the lock is gone, too.
-		r.say("%s: the store did not take the lock back at once", r.name)
-		r.row.Applied = true
-		r.warn()
-		err = nil
-	case own && r.onlyError("acquiring the state lock"):
-		r.diagnostics = nil
-		err = errOwnLock
-	case r.store != nil && r.onlyError("acquiring the state lock"):
-		r.diagnostics = nil
-		err = r.lockedByOther(after)
+	case errors.Is(err, tofu.ErrNotStarted):
+		return nil
+	case err != nil:
+		return fmt.Errorf("what it had done by then may not be in the state; then: %s", r.command("recover"))
+	case code != tofu.ExitOK && code != tofu.ExitError:
+		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, r.command("recover"))
+	case lost:
+		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.name, r.lostName(), r.command("recover"))
+	case !changed || r.store == nil:
+		return nil
+	}
+	now, err := r.stampOf(ctx, r.key)
+	if err == nil && now == r.stamp {
+		err = fmt.Errorf("the store still has the state of %s of before the apply", r.name)
+	}
+	if err != nil {
+		return fmt.Errorf("what was done may not be in the state: %w; then: %s", err, r.command("recover"))
+	}
+	return nil
+}
+
+// applied is what an apply is seen to do.
+type applied struct {
+	hold    *hold
+	outputs tofu.Outputs
+	changed bool            // something was made or deleted
+	failed  []journal.Entry // creates that may have made something all the same
+}
+
+// event takes note of an event, in the journal too.
+func (a *applied) event(e tofu.Event) {
+	if e.Type == tofu.OutputsMsg {
+		a.outputs = e.Outputs
+	}
+	kind, ok := kinds[e.Type]
+	if !ok {
+		return
+	}
+	entry := journal.Entry{
+		Kind: kind, Time: e.Time, Address: e.Hook.Resource.Address,
+		Action: e.Hook.Action, IDKey: e.Hook.IDKey, ID: e.Hook.IDValue,
+	}
+	if kind == journal.Complete && e.Hook.Action != "update" {
+		a.changed = true
+	}
+	switch {
+	case a.hold == nil:
+	case kind == journal.Errored && entry.Action == "create":
+		a.failed = append(a.failed, entry) // until it is known why
 	default:
-		err = r.failed(ctx, "apply", err)
-		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-			err = errors.Join(err, cause)
-		}
+		a.hold.book.Add(entry)
 	}
-	if lost {
-		err = errors.Join(err, fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: dagger call recover --env=%s", r.name, r.lostName(), r.Environment))
-	}
-	if book != nil {
-		forgotten := r.forgotten(failed, book)
-		for _, address := range forgotten {
-			err = errors.Join(err, fmt.Errorf("%s was asked for and did not become ready; OVH may have it and charge for it, and it is not in the state: dagger call recover --env=%s takes it in, ready or not", address, r.Environment))
-		}
-		err = errors.Join(err, book.Close(after, lost || lostErr != nil || len(forgotten) > 0))
-	}
-	return outputs, errors.Join(err, lostErr, lockErr)
 }
 
-// forgotten returns the addresses of failed creates that may have made something. The
-// ovh provider takes what it makes into the state only when that is ready: if it does
-// not see that, it forgets it, and the next apply would make another. In the journal
-// such a create stays in flight, for recover to look for. What OVH refused was not
-// made.
-func (r *root) forgotten(failed []journal.Entry, book *journal.Writer) (addresses []string) {
-	for _, entry := range failed {
-		refused := slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
-			text := d.Summary + d.Detail
-			return d.Address == entry.Address && strings.HasPrefix(text, "calling Post") && strings.Contains(text, "(status code 4")
-		})
-		if refused {
-			book.Add(entry)
-			continue
-		}
-		addresses = append(addresses, entry.Address)
+// doubts settles the creates that failed, of an apply that ended in order. In the journal,
+// one that may have made something stays in flight, for recover to look for.
+func (r *root) doubts(a *applied) error {
+	if a.hold == nil {
+		return nil
 	}
-	return addresses
+	var doubts []error
+	for _, entry := range a.failed {
+		switch {
+		case r.providerDied():
+			doubts = append(doubts, fmt.Errorf("the provider of %s died while it was made, so it may be there and not be in the state: %s looks for it", entry.Address, r.command("recover")))
+		case r.forgotten(entry):
+			doubts = append(doubts, fmt.Errorf("%s was asked for and did not become ready; OVH may have it and charge for it, and it is not in the state: %s takes it in, ready or not", entry.Address, r.command("recover")))
+		default:
+			a.hold.book.Add(entry)
+		}
+	}
+	return errors.Join(doubts...)
 }
 
-// onlyError says that what tofu complained of is this and nothing else.
-func (r *root) onlyError(summary string) bool {
-	complains := false
-	for _, d := range r.diagnostics {
-		if d.Severity == "error" {
-			if !strings.Contains(d.Summary, summary) {
-				return false
-			}
-			complains = true
-		}
+// providerDied says that tofu lost a provider while that worked: what it was asked for may
+// have been done.
+func (r *root) providerDied() bool {
+	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+		return d.Severity == "error" && (strings.HasPrefix(d.Summary, "Plugin did not respond") || strings.HasPrefix(d.Summary, "Plugin error") || strings.HasPrefix(d.Summary, "Request cancelled"))
+	})
+}
+
+// forgotten says that a create that failed may have made something. The ovh provider takes
+// what it makes into the state only when that is ready: if it does not see that, it forgets
+// it, and the next apply would make another. What OVH refused was not made.
+func (r *root) forgotten(entry journal.Entry) bool {
+	if !ofKind(entry.Address, ovh.CanFind) {
+		return false
 	}
-	return complains
+	return !slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+		text := d.Summary + d.Detail
+		return d.Address == entry.Address && strings.HasPrefix(text, "calling Post") && strings.Contains(text, "(status code 4")
+	})
 }
 
 var kinds = map[string]journal.Kind{
 	tofu.ApplyStart: journal.Start, tofu.ApplyComplete: journal.Complete, tofu.ApplyErrored: journal.Errored,
-}
-
-// holder is how OpenTofu names this process in a lock.
-func holder() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
-	return "@" + host
 }

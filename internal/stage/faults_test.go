@@ -157,6 +157,14 @@ func (p *project) get(key string) []byte {
 	return data
 }
 
+// object writes one to the store.
+func (p *project) object(key, text string) {
+	p.t.Helper()
+	if err := p.bucket().Write(p.t.Context(), key, []byte(text)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // put changes an object in the store.
 func (p *project) put(key string, change func(old []byte) []byte) {
 	p.t.Helper()
@@ -242,14 +250,13 @@ func isLock(method string) func(*http.Request) bool {
 	}
 }
 
-// The answer to the write of the lock is lost: tofu repeats it, and finds its own
-// lock in the way.
+// The answer to the write of the lock is lost: the lock is ours by its ID.
 func TestBlackBoxLostLockAnswer(t *testing.T) {
 	p := newProject(t, one)
 	p.run("bootstrap").must(t, Done)
 	fault, happened := once(isLock(http.MethodPut), drop)
 	p.store.failing(fault)
-	p.run("apply").must(t, Done).says(t, "the lock was our own")
+	p.run("apply").must(t, Done)
 	if !*happened {
 		t.Fatal("no answer was lost")
 	}
@@ -271,7 +278,7 @@ func TestBlackBoxLostUnlock(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return true
 	})
-	p.run("apply").must(t, Done).says(t, "the store did not take the lock back at once")
+	p.run("apply").must(t, Done)
 	if failures == 0 {
 		t.Fatal("no unlock failed")
 	}

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -170,6 +171,17 @@ func (p *project) options() Options {
 func (p *project) run(stage string, change ...func(*Options)) ended {
 	p.t.Helper()
 	return p.runContext(p.t.Context(), stage, change...)
+}
+
+// runWhile runs a stage in this process while f is at work beside it.
+func (p *project) runWhile(stage string, f func(Options), change ...func(*Options)) ended {
+	p.t.Helper()
+	var group sync.WaitGroup
+	defer group.Wait()
+	return p.run(stage, append(change, func(o *Options) {
+		chosen := *o
+		group.Go(func() { f(chosen) })
+	})...)
 }
 
 func (p *project) runContext(ctx context.Context, stage string, change ...func(*Options)) ended {

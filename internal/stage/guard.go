@@ -16,7 +16,7 @@ func (s *session) guard(losses []string) error {
 		return nil
 	}
 	losses = sorted(losses)
-	allowed, err := splitAddresses(s.AllowDestroy)
+	allowed, err := splitAddresses("--allow-destroy", s.AllowDestroy)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (r *root) onlyAllowed(summary plan.Summary) error {
 	if !r.environment.Protected {
 		return nil
 	}
-	allowed, err := splitAddresses(r.AllowDestroy)
+	allowed, err := splitAddresses("--allow-destroy", r.AllowDestroy)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// splitAddresses takes a list of addresses apart, sorted. A comma may stand in the
+// splitAddresses takes a flag's list of addresses apart, sorted. A comma may stand in the
 // key of a for_each, which is in brackets and quotes.
-func splitAddresses(text string) ([]string, error) {
+func splitAddresses(flag, text string) ([]string, error) {
 	var list []string
 	var address strings.Builder
 	end := func() {
@@ -101,7 +101,7 @@ func splitAddresses(text string) ([]string, error) {
 		address.WriteRune(c)
 	}
 	if quoted {
-		return nil, refusal.New(`--allow-destroy='a.b["c"],d.e'`, "--allow-destroy has a quote that does not end: %s", text)
+		return nil, refusal.New(flag+`='a.b["c"],d.e'`, "%s has a quote that does not end: %s", flag, text)
 	}
 	end()
 	return sorted(list), nil

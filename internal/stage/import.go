@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,7 +122,7 @@ func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal
 
 // importSimple imports what its provider knows by its id. It uses import blocks, and
 // where a plan of these fails or would do more than import, it imports one by one:
-// that changes nothing else.
+// that changes nothing in any cloud.
 func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
 	if len(made) == 0 {
 		return nil, nil
@@ -137,12 +136,17 @@ func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []j
 		return nil, r.fullWork(err)
 	}
 	summary, err := r.planned(ctx, tofu.Plan{Targets: addresses(made)})
-	if err == nil && harmless(summary) {
-		_, err := r.applyPlan(ctx)
-		return nil, errors.Join(err, os.Remove(file))
-	}
 	if ctx.Err() != nil {
 		return nil, err
+	}
+	r.warnOfReplacements(summary)
+	if err == nil && imports(summary) {
+		code, err := r.tool.Events(ctx, r.event(nil), r.other, tofu.Apply{Plan: r.planFile(), Locked: true}.Args()...)
+		if err != nil || code != tofu.ExitOK {
+			return nil, r.failed(ctx, "apply", err)
+		}
+		r.warn()
+		return nil, os.Remove(file)
 	}
 	r.diagnostics = nil
 	if err := os.Remove(file); err != nil {
@@ -208,14 +212,20 @@ func (r *root) importOne(ctx context.Context, address, id string) (ok bool, err 
 	return false, nil
 }
 
-// harmless says that a plan imports, and brings up to date what it imports.
-func harmless(summary plan.Summary) bool {
+// imports says that a plan imports, and changes nothing: what has to be changed, the next
+// apply shows before it does it, and on a protected environment somebody reviews it.
+func imports(summary plan.Summary) bool {
+	return !slices.ContainsFunc(summary.Changes, func(c plan.Change) bool { return c.Action != plan.Import })
+}
+
+// warnOfReplacements names what the next apply will replace although it was just made: its
+// provider cannot read back what the code says.
+func (r *root) warnOfReplacements(summary plan.Summary) {
 	for _, c := range summary.Changes {
-		if !c.Imported || c.Action != plan.Import && c.Action != plan.Update {
-			return false
+		if c.Imported && c.Action == plan.Replace {
+			r.reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
 		}
 	}
-	return true
 }
 
 // quote writes text as a literal of OpenTofu's language.

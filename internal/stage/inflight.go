@@ -22,11 +22,12 @@ const clockSkew = 5 * time.Minute
 // search looks in the clouds for what creates have made that nobody saw the end of: of
 // the type, the name and the place that the code says, not older than the run, and not
 // in the state. Those that were planned may have begun just before the run was killed.
-// It returns those of which there is exactly one, and tells of the others.
-func (r *root) search(ctx context.Context, flights, planned []journal.Entry) (found []journal.Entry, err error) {
+// It returns those of which there is exactly one, and the addresses of those of which
+// nobody knows. It tells of all.
+func (r *root) search(ctx context.Context, account journal.Account) (found []journal.Entry, unknown []string, err error) {
 	begun := map[string]bool{}
-	var creates []journal.Entry
-	for _, e := range flights {
+	var creates, unfindable []journal.Entry
+	for _, e := range account.InFlight {
 		switch {
 		case e.Action != "create":
 			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
@@ -34,83 +35,112 @@ func (r *root) search(ctx context.Context, flights, planned []journal.Entry) (fo
 			begun[e.Address] = true
 			creates = append(creates, e)
 		default:
-			r.reportf("%s was in flight (create): look whether it was made before the next apply makes it again", e.Address)
+			unfindable = append(unfindable, e)
 		}
 	}
-	for _, e := range planned {
+	for _, e := range account.Planned {
 		if ofKind(e.Address, canFind) {
 			creates = append(creates, e)
 		}
 	}
-	if len(creates) == 0 {
-		return nil, nil
+	if len(creates)+len(unfindable) == 0 {
+		return nil, nil, nil
 	}
 	recorded, err := r.recorded(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	known := map[string]bool{} // type and id of what is in the state
+	for _, e := range unfindable {
+		// What is in the state is what was made, unless it is what that was to replace.
+		if recorded[e.Address] != nil && !slices.Contains(account.Replaced, e.Address) {
+			r.reportf("%s was in flight (create), and is in the state", e.Address)
+			continue
+		}
+		r.reportf("%s was in flight (create): look whether it was made", e.Address)
+		unknown = append(unknown, e.Address)
+	}
+	s := search{root: r, account: account, recorded: recorded, known: map[string]bool{}}
 	for _, resource := range recorded {
-		known[resource.Type+" "+attribute(resource, "id")] = true
+		s.known[resource.Type+" "+attribute(resource, "id")] = true
 	}
-	wishes, err := r.wishes(ctx, creates)
-	if err != nil {
-		return nil, err
+	if s.wishes, err = r.wishes(ctx, creates); err != nil {
+		return nil, nil, err
 	}
 	for _, e := range creates {
-		one, err := r.searchOne(ctx, e, begun[e.Address], wishes[e.Address], recorded, known)
+		id, open, err := s.one(ctx, e, begun[e.Address])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if one != "" {
-			found = append(found, journal.Entry{Address: e.Address, Action: e.Action, IDKey: "id", ID: one})
+		if id != "" {
+			found = append(found, journal.Entry{Address: e.Address, Action: e.Action, IDKey: "id", ID: id})
+		}
+		if open {
+			unknown = append(unknown, e.Address)
 		}
 	}
-	return found, nil
+	return found, unknown, nil
 }
 
-// searchOne is search for one create. It returns the id of the one object that can be
-// what was made, and has the state forget what that took the place of.
-func (r *root) searchOne(ctx context.Context, e journal.Entry, begun bool, w wish, recorded map[string]*tfjson.StateResource, known map[string]bool) (id string, err error) {
-	ids, looked, err := r.find(ctx, w, e.Time.Add(-clockSkew))
-	if err != nil {
-		return "", err
+// A search is what is known while creates are looked for.
+type search struct {
+	*root
+	account  journal.Account
+	recorded map[string]*tfjson.StateResource // by address
+	known    map[string]bool                  // type and id of what is in the state
+	wishes   map[string]wish                  // by address
+}
+
+// one looks for one create. It returns the id of the one object that can be what was made,
+// and has the state forget what that took the place of; or it says that the question is
+// open.
+func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id string, open bool, err error) {
+	w, old := s.wishes[e.Address], s.recorded[e.Address]
+	since := s.account.Began[e.Address]
+	if since.IsZero() {
+		since = e.Time
 	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return known[w.kind+" "+id] })
-	old := recorded[e.Address]
+	ids, undated, looked, err := s.find(ctx, w, since.Add(-clockSkew))
+	if err != nil {
+		return "", false, err
+	}
+	other := func(id string) bool { return s.known[w.kind+" "+id] }
+	ids, undated = slices.DeleteFunc(ids, other), slices.DeleteFunc(undated, other)
 	switch {
 	case len(ids) > 1:
-		r.reportf("%s was to be made, and %d in the cloud could be it (%s): import one, or delete them, before the next apply makes another", e.Address, len(ids), strings.Join(ids, ", "))
-		return "", nil
+		s.reportf("%s was to be made, and %d in the cloud could be it: %s", e.Address, len(ids), strings.Join(ids, ", "))
+		return "", true, nil
+	case len(ids) == 0 && len(undated) > 0:
+		s.reportf("%s was to be made, and %s in the cloud could be it or be older: the cloud does not tell its age", e.Address, strings.Join(undated, ", "))
+		return "", true, nil
 	case len(ids) == 0 && !begun:
-		return "", nil
-	case len(ids) == 0 && old != nil:
-		r.reportf("%s was in flight (create), and is in the state", e.Address)
-		return "", nil
+		return "", false, nil
+	case len(ids) == 0 && looked && old != nil:
+		s.reportf("%s was in flight (create), and is in the state", e.Address)
+		return "", false, nil
 	case len(ids) == 0 && looked:
-		r.reportf("%s was in flight (create), and the cloud has nothing that could be it: the next apply makes it", e.Address)
-		return "", nil
+		s.reportf("%s was in flight (create), and the cloud has nothing that could be it: the next apply makes it", e.Address)
+		return "", false, nil
 	case len(ids) == 0:
-		r.reportf("%s was in flight (create): look whether it was made before the next apply makes it again", e.Address)
-		return "", nil
+		s.reportf("%s was in flight (create): look whether it was made", e.Address)
+		return "", true, nil
 	}
 	if old != nil {
-		all, _, err := r.find(ctx, w, time.Time{})
+		all, _, _, err := s.find(ctx, w, time.Time{})
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if oldID := attribute(old, "id"); slices.Contains(all, oldID) {
-			r.reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them before the next apply", e.Address, oldID, ids[0])
-			return "", nil
+			s.reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
+			return "", true, nil
 		}
-		if code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(e.Address)...); err != nil || code != tofu.ExitOK {
-			return "", r.failed(ctx, "state rm", err)
+		if err := s.forget(ctx, e.Address); err != nil {
+			return "", false, err
 		}
 	}
 	if begun {
-		r.reportf("%s was in flight (create), and the cloud has it", e.Address)
+		s.reportf("%s was in flight (create), and the cloud has it", e.Address)
 	}
-	return ids[0], nil
+	return ids[0], false, nil
 }
 
 // canFind says whether one of the clouds can be asked for resources of a type.
@@ -118,23 +148,25 @@ func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(k
 
 // find asks the cloud that a resource belongs to. It has not looked where nothing is
 // known of how to find it, and where the credentials are not for us to use: the code
-// may give its provider others.
-func (r *root) find(ctx context.Context, w wish, since time.Time) (ids []string, looked bool, err error) {
+// may give its provider others. Of those that are undated, nobody knows whether they
+// were made since.
+func (r *root) find(ctx context.Context, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
 	switch {
 	case openstack.CanFind(w.kind) && r.need(openstack.Required, "servers") == nil:
 		cloud, err := r.cloud(ctx)
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
-		return cloud.Find(ctx, w.kind, w.values, since)
+		ids, looked, err = cloud.Find(ctx, w.kind, w.values, since)
+		return ids, nil, looked, err
 	case ovh.CanFind(w.kind) && r.need(ovh.Required, "databases") == nil:
 		account, err := r.ovh()
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		return account.Find(ctx, w.kind, w.values, since)
 	default:
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 		}
 	}
 	r.row.Outputs = len(summary.Outputs)
-	r.creates = summary.Creates()
+	r.creates, r.replaces = summary.Creates(), summary.Replaces()
 	return summary, err
 }
 

@@ -3,8 +3,10 @@ package stage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
 
@@ -30,7 +32,7 @@ func (s *session) recover(ctx context.Context) error {
 }
 
 func (r *root) recover(ctx context.Context) error {
-	live, dead, err := r.runs(ctx)
+	o, err := r.others(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,53 +40,94 @@ func (r *root) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, run := range dead {
-		fmt.Fprintf(&r.report, "%s: %s was interrupted\n", r.name, describe(run))
-	}
-	if lock != nil {
-		fmt.Fprintf(&r.report, "%s: it left the lock of %s\n", r.name, describeLock(lock))
-	}
-	if err := r.release(ctx, lock, live, dead); err != nil {
-		return err
-	}
-	if err := r.restore(ctx); err != nil {
-		return err
-	}
-	if len(dead) == 0 {
-		if lock == nil {
-			fmt.Fprintf(&r.report, "%s: nothing was interrupted\n", r.name)
-		}
-		return nil
-	}
-	if err := r.init(ctx); err != nil {
-		return err
-	}
-	var entries []journal.Entry
-	for _, run := range dead {
-		entries = append(entries, run.Entries...)
-	}
-	left, err := r.reconcile(ctx, journal.Take(entries))
+	lost, err := r.lostStates(ctx)
 	if err != nil {
 		return err
 	}
-	// Until here a repetition finds the journal as it was.
-	for _, run := range dead {
+	if len(o.live)+len(o.dead)+len(o.over)+len(lost) == 0 && lock == nil {
+		fmt.Fprintf(&r.report, "%s: nothing was interrupted\n", r.name)
+		return nil
+	}
+	for _, run := range o.dead {
+		fmt.Fprintf(&r.report, "%s: %s was interrupted\n", r.name, describe(run))
+	}
+	if lock != nil {
+		fmt.Fprintf(&r.report, "%s: locked by %s\n", r.name, describeLock(lock))
+	}
+	working, h, err := r.alone(ctx)
+	if err != nil {
+		return err
+	}
+	if err = r.release(ctx); err == nil {
+		err = h.acquire(ctx)
+	}
+	if err == nil {
+		err = r.mend(working, lost)
+	}
+	// What is left to be recovered is in the journals of the dead, and not in ours.
+	return errors.Join(err, stopped(working), h.end(ctx, true))
+}
+
+// mend recovers under the lock. Until all is accounted for, the journals of the dead stay:
+// it can be repeated, and no apply begins.
+func (r *root) mend(ctx context.Context, lost []lostState) error {
+	// Looked at again: now nobody else takes journals away.
+	o, err := r.others(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.restore(ctx, lost); err != nil {
+		return err
+	}
+	if len(o.dead) > 0 {
+		if err := r.init(ctx); err != nil {
+			return err
+		}
+		var entries []journal.Entry
+		for _, run := range o.dead {
+			entries = append(entries, run.Entries...)
+		}
+		open, err := r.reconcile(ctx, journal.Take(entries))
+		if err != nil {
+			return err
+		}
+		if err := r.settle(open); err != nil {
+			return err
+		}
+	}
+	for _, run := range slices.Concat(o.dead, o.over) {
 		if err := journal.Remove(ctx, r.store, run); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// settle refuses to forget what is not accounted for, unless Seen names it: all of it.
+func (r *root) settle(open []string) error {
+	seen, err := splitAddresses("--seen", r.Seen)
+	if err != nil {
+		return err
+	}
+	open = sorted(open)
+	var left []string
+	for _, address := range open {
+		if slices.Contains(seen, address) {
+			r.reportf("%s has been seen to", address)
+			continue
+		}
+		left = append(left, address)
+	}
 	if len(left) == 0 {
 		return nil
 	}
-	for _, e := range left {
-		r.reportf("%s was made, and is not in the state: its %s is %s", e.Address, e.IDKey, e.ID)
-	}
-	return fmt.Errorf("%d of what was made could not be taken into the state of %s: put an import block for each into the code, with the id that its provider's documentation asks for, before the next apply makes it again", len(left), r.name)
+	return fmt.Errorf("%d of what was made or begun is not accounted for: %s. Look for each in the cloud; delete it there, or take it in by an import block in the code. Until this command names them all, nothing is applied to %s: %s --seen=%s",
+		len(left), strings.Join(left, ", "), r.name, r.command("recover"), shellQuote(strings.Join(open, ",")))
 }
 
-// reconcile makes the state say what the journal says. It returns what was made and
-// could not be imported.
-func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journal.Entry, error) {
+// reconcile makes the state say what the journal says. It returns the addresses of what was
+// made, or may have been, and is not in the state.
+func (r *root) reconcile(ctx context.Context, account journal.Account) (open []string, err error) {
 	recorded, err := r.recorded(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +145,8 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journa
 		switch {
 		case e.ID == "":
 			if !ok {
-				r.reportf("%s was made, but its provider tells no ID to import it by: import it by hand", e.Address)
+				r.reportf("%s was made, and its provider tells no ID to import it by", e.Address)
+				open = append(open, e.Address)
 			}
 			continue
 		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
@@ -112,16 +156,14 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journa
 		}
 		made = append(made, e)
 	}
-	if len(remove) > 0 {
-		if code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(remove...)...); err != nil || code != tofu.ExitOK {
-			return nil, r.failed(ctx, "state rm", err)
-		}
+	if err := r.forget(ctx, remove...); err != nil {
+		return nil, err
 	}
 	left, err := r.takeIn(ctx, made)
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.search(ctx, account.InFlight, account.Planned)
+	found, unknown, err := r.search(ctx, account)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +171,26 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) ([]journa
 	if err != nil {
 		return nil, err
 	}
-	if len(account.InFlight)+len(made)+len(remove)+len(found) == 0 {
+	for _, e := range append(left, more...) {
+		r.reportf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID)
+		open = append(open, e.Address)
+	}
+	if len(account.InFlight)+len(made)+len(remove)+len(found)+len(open)+len(unknown) == 0 {
 		r.reportf("the state holds all that was made")
 	}
-	return append(left, more...), r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
+	return append(open, unknown...), r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
+}
+
+// forget takes addresses out of the state.
+func (r *root) forget(ctx context.Context, addresses ...string) error {
+	if len(addresses) == 0 {
+		return nil
+	}
+	code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(addresses...)...)
+	if err != nil || code != tofu.ExitOK {
+		return r.failed(ctx, "state rm", err)
+	}
+	return nil
 }
 
 func (r *root) reportf(format string, args ...any) {

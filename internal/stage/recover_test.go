@@ -3,11 +3,19 @@
 package stage
 
 import (
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"slipway/internal/journal"
+	"slipway/internal/state"
 )
 
 // What cannot be imported is named with its id, and does not keep the rest from being
@@ -20,7 +28,7 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 	// One that is there, and one of another id than its provider imports by.
 	c.call(http.MethodPost, "/compute/v2.1/os-keypairs", `{"keypair": {"name": "operator", "public_key": "`+cloudKey+`"}}`, http.StatusOK)
 	book, err := journal.Open(t.Context(), p.bucket(), []string{p.key.Recipient().String()}, "test/test.tfstate",
-		journal.Header{ID: "dead", Stage: "apply", Environment: "test", Layer: "test", Started: time.Now().UTC()}, func(err error) { t.Error(err) })
+		journal.Header{ID: "dead", Stage: "apply", Environment: "test", Layer: "test", Started: time.Now().UTC()}, journal.DefaultBeat, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,13 +40,229 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 		book.Add(journal.Entry{Kind: journal.Start, Time: time.Now(), Address: address, Action: "create"})
 		book.Add(journal.Entry{Kind: journal.Complete, Time: time.Now(), Address: address, Action: "create", IDKey: "id", ID: id})
 	}
-	if err := book.Close(t.Context(), true); err != nil {
+	if err := book.Abandon(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
-	p.run("recover").must(t, Failed).says(t, "openstack_compute_keypair_v2.second was made, and is not in the state: its id is project/second",
-		"1 of what was made could not be taken into the state of test: put an import block for each into the code")
+	for range 2 { // the evidence stays, and keeps applies away
+		p.run("recover").must(t, Failed).says(t, "openstack_compute_keypair_v2.second was made, and could not be taken into the state: its id is project/second",
+			"1 of what was made or begun is not accounted for: openstack_compute_keypair_v2.second.", "dagger call recover --env=test --seen='openstack_compute_keypair_v2.second'")
+		p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
+	}
 	p.run("state-list").must(t, Done).says(t, "test: openstack_compute_keypair_v2.operator\n")
+	p.run("recover", seen("openstack_compute_keypair_v2.other")).must(t, Failed).says(t, "is not accounted for")
+	p.run("recover", seen("openstack_compute_keypair_v2.second")).must(t, Done).says(t, "has been seen to")
 	p.run("recover").must(t, Done).says(t, "nothing was interrupted")
 	p.run("plan").must(t, Changes).says(t, "1 to create", "openstack_compute_keypair_v2.second")
+}
+
+func seen(addresses string) func(*Options) { return func(o *Options) { o.Seen = addresses } }
+
+// dead has a run taken for dead after a second, and waits for it.
+func dead(o *Options) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
+
+// killTofu kills the tofu of a run once n resources are made, and nothing else: as when it
+// has no memory left.
+func killTofu(t *testing.T, o Options, trace string, n int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("there is no tofu to kill")
+			return
+		}
+		text, _ := os.ReadFile(trace)
+		if strings.Count(string(text), "\n") < n {
+			continue
+		}
+		for _, pid := range tofus(o.Work) {
+			if syscall.Kill(pid, syscall.SIGKILL) == nil {
+				return
+			}
+		}
+	}
+}
+
+// tofus are the processes of tofu that work below a folder.
+func tofus(work string) (pids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
+		dir, err := os.Readlink(link)
+		if err == nil && strings.HasPrefix(dir, work) && strings.TrimSpace(string(name)) == "tofu" {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// tofu alone dies: what it had made is in no state. The journal stays, and so does the
+// lock, until recover has taken it in; nothing is made twice.
+func TestBlackBoxTofuKilled(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	p := newProject(t, traced(10, trace, "0.1")+`
+resource "terraform_data" "late" {
+  depends_on = [terraform_data.made]
+  provisioner "local-exec" {
+    command = "sleep 60"
+  }
+}
+`)
+	p.run("bootstrap").must(t, Done)
+	e := p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 10) }).must(t, Failed)
+	e.says(t, "tofu was killed", "may not be in the state", "dagger call recover --env=test")
+	p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
+	p.run("unlock").must(t, Done).says(t, "unlocked")
+	p.run("apply").must(t, BadInput).says(t, "was interrupted")
+	p.run("recover").must(t, Failed).says(t, "terraform_data.late was in flight (create): look whether it was made", "--seen='terraform_data.late'")
+	p.run("recover", seen("terraform_data.late")).must(t, Done)
+	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+traced(10, trace, "0.1"))
+	p.run("apply").must(t, Done)
+	countTraces(t, trace, 10, nil)
+}
+
+// From a checkout without the code, nothing can be taken in: all of it stays known.
+func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	p := newProject(t, traced(9, trace, "0.1")+slow)
+	p.run("bootstrap").must(t, Done)
+	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 9) }).must(t, Failed)
+	code, err := os.ReadFile(filepath.Join(p.dir, "environments/test/main.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n")
+	p.run("recover").must(t, Failed).says(t, "10 of what was made or begun is not accounted for")
+	p.run("apply").must(t, BadInput).says(t, "was interrupted")
+	p.write("environments/test/main.tf", string(code))
+	p.run("recover", seen("terraform_data.slow")).must(t, Done)
+	p.run("apply").must(t, Done)
+	countTraces(t, trace, 9, nil)
+}
+
+// recover is killed at random instants: the next one goes on from there.
+func TestBlackBoxRecoverKilled(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	p := newProject(t, traced(6, trace, "0.1")+slow)
+	p.run("bootstrap").must(t, Done)
+	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 6) }).must(t, Failed)
+	for _, instant := range []time.Duration{300, 1500, 4000, 7000} {
+		cmd := p.start("recover", p.options(), io.Discard)
+		time.Sleep(instant * time.Millisecond)
+		_ = cmd.Process.Kill()
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("recover ended within %d ms, and was not killed", instant)
+		}
+		p.run("apply", dead).must(t, BadInput).says(t, "was interrupted")
+	}
+	p.run("recover", dead, seen("terraform_data.slow")).must(t, Done)
+	p.run("recover").must(t, Done).says(t, "nothing was interrupted")
+	p.run("unlock").must(t, Done).says(t, "not locked")
+	p.run("apply").must(t, Done)
+	countTraces(t, trace, 6, nil)
+}
+
+// While a recover works, its lock and its journal keep applies and others of its kind out,
+// also when the store has hung for a while.
+func TestBlackBoxRecoverIsAlone(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	p := newProject(t, traced(3, trace, "0.1")+slow)
+	p.run("bootstrap").must(t, Done)
+	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 3) }).must(t, Failed)
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	p.store.failing(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/test/test.tfstate") {
+			once.Do(func() { close(reached); <-goOn })
+		}
+		return false
+	})
+	first := make(chan ended, 1)
+	go func() { first <- p.run("recover", seen("terraform_data.slow")) }()
+	<-reached
+	for stage, says := range map[string]string{"apply": "is in use by", "recover": "is alive", "unlock": "is alive", "destroy": "is in use by"} {
+		p.run(stage, confirm).must(t, BadInput).says(t, says, "(recover, begun")
+	}
+	close(goOn)
+	(<-first).must(t, Done)
+	p.run("apply").must(t, Done)
+	countTraces(t, trace, 3, nil)
+}
+
+// Of a lock that no journal names, nothing shows that its holder is dead: also not beside
+// a run that was killed on a host of the same name.
+func TestBlackBoxForeignLock(t *testing.T) {
+	p := newProject(t, one)
+	p.run("bootstrap").must(t, Done)
+	const key = "test/test.tfstate"
+	p.object("journal/"+key+"/dead/alive", "x")
+	p.object("journal/test/test/old/alive", "x")
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := state.Lock{ID: "laptop-1", Operation: "OperationTypeApply", Who: "root@" + host, Created: time.Now()}
+	if other, err := p.bucket().Lock(t.Context(), key, foreign); err != nil || other != nil {
+		t.Fatal(other, err)
+	}
+	for _, stage := range []string{"unlock", "recover"} {
+		p.run(stage, dead).must(t, BadInput).says(t, "nothing shows that root@"+host+" is dead", "--lock-id=laptop-1")
+	}
+	p.run("unlock", func(o *Options) { o.LockID = "laptop-2" }).must(t, BadInput).says(t, `--lock-id is "laptop-2", and the lock's is laptop-1`)
+	p.run("apply").must(t, BadInput).says(t, "locked by root@"+host)
+	if lock, err := p.bucket().ReadLock(t.Context(), key); err != nil || lock == nil || lock.ID != "laptop-1" {
+		t.Fatalf("the lock is %v, %v", lock, err)
+	}
+	p.run("unlock", func(o *Options) { o.LockID = "laptop-1" }).must(t, Done)
+	p.run("apply").must(t, Done)
+}
+
+// A run whose signs the store does not take stops tofu gently, before others take it for
+// dead; one whose lock another has taken kills it, so that it writes over nothing.
+func TestBlackBoxSilentRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault func(p *project) func(http.ResponseWriter, *http.Request, http.Handler) bool
+		says  string
+	}{
+		"no signs": {func(*project) func(http.ResponseWriter, *http.Request, http.Handler) bool {
+			return func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+				if strings.HasSuffix(r.URL.Path, "/alive") {
+					w.WriteHeader(http.StatusForbidden)
+					return true
+				}
+				return false
+			}
+		}, "others will take this run for dead"},
+		"deposed": {func(p *project) func(http.ResponseWriter, *http.Request, http.Handler) bool {
+			return func(_ http.ResponseWriter, r *http.Request, s3 http.Handler) bool {
+				if isLock(http.MethodGet)(r) {
+					r.URL.Path += "2"
+				}
+				return false
+			}
+		}, "another run has taken the lock of this one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, slow)
+			p.run("bootstrap").must(t, Done)
+			p.object("test/test.tfstate.tflock2", `{"ID":"other","Who":"somebody"}`)
+			began := time.Now()
+			e := p.runWhile("apply", func(o Options) {
+				for len(tofus(o.Work)) == 0 || !p.isLocked() {
+					time.Sleep(20 * time.Millisecond)
+				}
+				p.store.failing(c.fault(p))
+			}, func(o *Options) { o.Beat = journal.Beat{Every: 100 * time.Millisecond, GiveUp: time.Second} })
+			p.store.failing(nil)
+			e.must(t, Failed).says(t, c.says)
+			if d := time.Since(began); name == "deposed" && d > 30*time.Second {
+				t.Errorf("it took %s", d)
+			}
+		})
+	}
+}
+
+func (p *project) isLocked() bool {
+	lock, err := p.bucket().ReadLock(p.t.Context(), "test/test.tfstate")
+	return err == nil && lock != nil
 }

@@ -70,44 +70,50 @@ func printedState(text []byte) []byte {
 	return nil
 }
 
-// restore puts lost states back into the store, under the lock and only if they
-// follow on what is there.
-func (r *root) restore(ctx context.Context) error {
-	type lostState struct {
-		name, key string // key: empty for one that came with From
-		sealed    []byte
-	}
-	var found []lostState
+// A lostState is one that a run could not write.
+type lostState struct {
+	name, key string // key: empty for one that came with From
+	sealed    []byte
+}
+
+// lostStates are those that the store or From has of the root.
+func (r *root) lostStates(ctx context.Context) (found []lostState, err error) {
 	if r.From != "" {
 		path := filepath.Join(r.From, "recovery", r.lostName())
 		sealed, err := os.ReadFile(path)
 		if err == nil {
 			found = append(found, lostState{name: "recovery/" + r.lostName(), sealed: sealed})
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, err
 		}
 	}
 	objects, err := r.store.List(ctx, r.lostKey())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, o := range objects {
 		sealed, err := r.store.Read(ctx, o.Key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found = append(found, lostState{o.Key, o.Key, sealed})
 	}
-	for _, lost := range found {
-		data, err := r.identity.Open(lost.sealed)
+	return found, nil
+}
+
+// restore puts lost states back into the store, if they follow on what is there. The
+// caller has the lock.
+func (r *root) restore(ctx context.Context, lost []lostState) error {
+	for _, one := range lost {
+		data, err := r.identity.Open(one.sealed)
 		if err != nil {
-			return refusal.New(identityHint, "%s cannot be opened: %v", lost.name, err)
+			return refusal.New(identityHint, "%s cannot be opened: %v", one.name, err)
 		}
-		if err := r.putBack(ctx, lost.name, data); err != nil {
+		if err := r.putBack(ctx, one.name, data); err != nil {
 			return err
 		}
-		if lost.key != "" {
-			if err := r.store.Remove(ctx, lost.key); err != nil {
+		if one.key != "" {
+			if err := r.store.Remove(ctx, one.key); err != nil {
 				return err
 			}
 		}
@@ -121,30 +127,20 @@ func (r *root) putBack(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	lock := state.Lock{ID: r.RunID, Operation: "recover", Who: "slipway" + holder(), Created: r.begun.UTC(), Path: r.key}
-	other, err := r.store.Lock(ctx, r.key, lock)
-	if err != nil {
-		return err
-	}
-	if other != nil {
-		return r.locked("the state of %s is locked by %s", r.name, describeLock(other))
-	}
-	unlock := func() error { return r.store.Unlock(context.WithoutCancel(ctx), r.key, lock.ID) }
 	kept, err := r.store.Stamp(ctx, r.key)
 	switch {
 	case errors.Is(err, state.ErrNone):
 	case err != nil:
-		return errors.Join(err, unlock())
+		return err
 	case kept.Lineage != lost.Lineage:
-		return errors.Join(refusal.New("compare them by hand: see docs/recover.md",
-			"%s is of another lineage than the state of %s in the store", name, r.name), unlock())
+		return refusal.New("compare them by hand: see docs/recover.md", "%s is of another lineage than the state of %s in the store", name, r.name)
 	case kept.Serial >= lost.Serial:
 		fmt.Fprintf(&r.report, "%s: %s is not newer than the state in the store (serial %d, there %d): left alone\n", r.name, name, lost.Serial, kept.Serial)
-		return unlock()
+		return nil
 	}
 	if err := r.store.Write(ctx, r.key, data); err != nil {
-		return errors.Join(err, unlock())
+		return err
 	}
 	fmt.Fprintf(&r.report, "%s: %s is the state again, serial %d\n", r.name, name, lost.Serial)
-	return unlock()
+	return nil
 }

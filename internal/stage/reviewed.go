@@ -209,15 +209,15 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 		return nil, r.refusePlan("the plan of %s loses other resources than its manifest says", r.name)
 	}
 	if r.store != nil {
-		err := r.store.Create(ctx, r.claimKey(p.Manifest), []byte(r.RunID))
-		if errors.Is(err, state.ErrExists) {
-			return nil, r.refusePlan("the plan of %s is being applied by another run", r.name)
-		}
+		by, err := r.store.Claim(ctx, r.claimKey(p.Manifest), []byte(r.RunID))
 		if err != nil {
 			return nil, err
 		}
+		if by != nil {
+			return nil, r.refusePlan("the plan of %s is being applied by run %q", r.name, by)
+		}
 	}
-	outputs, err := r.applyOnce(ctx)
+	outputs, err := r.applyPlan(ctx)
 	var held *refusal.Error
 	if r.store != nil && errors.As(err, &held) {
 		// Another held the lock, and nothing was begun.

@@ -27,7 +27,7 @@ type root struct {
 	row   *Layer      // of the result
 	stamp state.Stamp // of the state, when init looked at it
 
-	creates []string // addresses that the plan at hand makes
+	creates, replaces []string // addresses that the plan at hand makes, and those of them in the place of something
 
 	// What tofu said that may hold values. It is shown when the redactor knows
 	// all of them, and only of a command that failed.

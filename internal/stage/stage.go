@@ -4,6 +4,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/journal"
 	"slipway/internal/openstack"
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
@@ -32,6 +34,7 @@ type Options struct {
 	Confirm     string // the environment's name, where a stage asks for it
 	LockID      string // of the lock that unlock takes away though nobody is known to be dead
 	From        string // folder of an earlier run's /out, for recover
+	Seen        string // recover: addresses that somebody has looked for, with commas between
 
 	Commit       string        // plan: the commit of the files, for the manifest
 	Base         string        // plan: the commit that they are to be merged into
@@ -52,7 +55,8 @@ type Options struct {
 	Identity   string // file of the age identity
 
 	Deadline  time.Duration // after which tofu is stopped as if asked to
-	DeadAfter time.Duration // silence by which a run is taken to be dead
+	Beat      journal.Beat  // of the signs of life; the default without it
+	DeadAfter time.Duration // silence by which a run is taken to be dead; the default without it
 
 	Stdout io.Writer `json:"-"` // receives the report
 	Stderr io.Writer `json:"-"` // receives the progress
@@ -143,9 +147,8 @@ func Names() []string {
 func Run(ctx context.Context, name string, o Options) int {
 	s := &session{Options: o, begun: time.Now(), redactor: redact.New()}
 	s.result = Result{Version: 1, Stage: name, Environment: o.Environment, RunID: o.RunID}
-	if s.DeadAfter == 0 {
-		s.DeadAfter = deadAfter
-	}
+	s.DeadAfter = cmp.Or(s.DeadAfter, journal.DeadAfter)
+	s.Beat = cmp.Or(s.Beat, journal.DefaultBeat)
 	if o.Deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Deadline)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 )
 
 // Init are the settings of `tofu init`.
@@ -61,14 +60,16 @@ func (c Plan) Args() []string {
 
 // Apply are the settings of `tofu apply` on a plan that was saved.
 type Apply struct {
-	Plan        string
-	LockTimeout time.Duration
-	Parallelism int
+	Plan   string
+	Locked bool // the caller holds the state's lock; else tofu takes it
 }
 
 func (c Apply) Args() []string {
-	args := []string{"apply", "-input=false", "-json", "-lock-timeout=" + c.LockTimeout.String()}
-	return append(append(args, parallelism(c.Parallelism)...), c.Plan)
+	args := []string{"apply", "-input=false", "-json"}
+	if c.Locked {
+		args = append(args, "-lock=false")
+	}
+	return append(args, c.Plan)
 }
 
 func parallelism(n int) []string {
@@ -91,18 +92,21 @@ func OutputArgs() []string { return []string{"output", "-json"} }
 // StateListArgs prints the addresses in the state, one on each line.
 func StateListArgs() []string { return []string{"state", "list"} }
 
-// StateRemoveArgs takes addresses out of the state and leaves what they name alone.
+// StateRemoveArgs takes addresses out of the state and leaves what they name alone. The
+// caller holds the state's lock.
 func StateRemoveArgs(addresses ...string) []string {
-	return append([]string{"state", "rm"}, addresses...)
+	return append([]string{"state", "rm", "-lock=false"}, addresses...)
 }
 
-// ImportArgs takes what id names into the state, at address.
+// ImportArgs takes what id names into the state, at address. The caller holds the state's
+// lock.
 func ImportArgs(address, id string) []string {
-	return []string{"import", "-input=false", "-no-color", address, id}
+	return []string{"import", "-input=false", "-no-color", "-lock=false", address, id}
 }
 
-// TaintArgs marks address as one that the next apply replaces.
-func TaintArgs(address string) []string { return []string{"taint", address} }
+// TaintArgs marks address as one that the next apply replaces. The caller holds the
+// state's lock.
+func TaintArgs(address string) []string { return []string{"taint", "-lock=false", address} }
 
 // ForceUnlockArgs takes away the lock of that ID and no other.
 func ForceUnlockArgs(id string) []string { return []string{"force-unlock", "-force", id} }

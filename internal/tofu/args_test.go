@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestCommandLines compares each command line word by word, once with nothing set and
@@ -25,10 +24,10 @@ func TestCommandLines(t *testing.T) {
 			Plan{Out: "p", Destroy: true, RefreshOnly: true, Parallelism: 3, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
 			`plan -input=false -json -detailed-exitcode -lock=false -out=p -destroy -refresh-only -parallelism=3 -target=a.b["c"] -target=d.e`,
 		},
-		"apply, defaults":   {Apply{Plan: "p"}.Args(), "apply -input=false -json -lock-timeout=0s p"},
-		"apply, everything": {Apply{Plan: "p", LockTimeout: time.Second, Parallelism: 1}.Args(), "apply -input=false -json -lock-timeout=1s -parallelism=1 p"},
-		"import":            {ImportArgs("a.b", "id"), "import -input=false -no-color a.b id"},
-		"state rm":          {StateRemoveArgs("a.b", "c.d"), "state rm a.b c.d"},
+		"apply, defaults":   {Apply{Plan: "p"}.Args(), "apply -input=false -json p"},
+		"apply, everything": {Apply{Plan: "p", Locked: true}.Args(), "apply -input=false -json -lock=false p"},
+		"import":            {ImportArgs("a.b", "id"), "import -input=false -no-color -lock=false a.b id"},
+		"state rm":          {StateRemoveArgs("a.b", "c.d"), "state rm -lock=false a.b c.d"},
 		"providers lock":    {LockArgs("linux_amd64", "darwin_arm64"), "providers lock -json -platform=linux_amd64 -platform=darwin_arm64"},
 		"force-unlock":      {ForceUnlockArgs("id"), "force-unlock -force id"},
 	} {

@@ -26,25 +26,41 @@ const (
 	ExitChanges = 2
 )
 
+var (
+	// ErrNotStarted says that tofu did not run at all.
+	ErrNotStarted = errors.New("tofu was not started")
+	// ErrKilled says that tofu ended by a signal: what it was about to write, it did not.
+	ErrKilled = errors.New("tofu was killed")
+	// ErrKill, as the cause of a context's end, has tofu killed instead of asked to stop.
+	ErrKill = errors.New("kill it")
+)
+
 // Run starts tofu and waits for it. What it prints goes to stdout. It returns
 // the exit code; the error says only that there was none.
 //
 // When ctx ends, tofu gets one SIGINT: it then writes its state and gives its
 // lock back. It is never told twice and never killed, because the second signal
-// makes it leave without doing so.
+// makes it leave without doing so; unless the context ends by ErrKill.
 func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, "tofu", args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.Dir, r.Env, stdout, r.Stderr
 	// A group of its own: a terminal's Ctrl-C reaches only us, once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error {
+		if errors.Is(context.Cause(ctx), ErrKill) {
+			return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		return cmd.Process.Signal(os.Interrupt)
+	}
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
-		return 0, fmt.Errorf("start tofu %s: %w", args[0], err)
+		return 0, fmt.Errorf("%w: %s: %w", ErrNotStarted, args[0], err)
 	}
 	code := cmd.ProcessState.ExitCode()
 	if code < 0 {
-		return 0, fmt.Errorf("tofu %s ended by a signal: %w", args[0], err)
+		// Its providers would go on alone. It may be that they ended with it.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return 0, fmt.Errorf("%w: tofu %s: %w", ErrKilled, args[0], err)
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {

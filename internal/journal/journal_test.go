@@ -1,0 +1,406 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+)
+
+const net = "test/net.tfstate"
+
+// A place is a store in memory and who can read the journals in it.
+type place struct {
+	*state.Store
+	t        *testing.T
+	identity secrets.Identity
+	fault    atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool] // says whether it answered
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t}
+	if p.identity, err = secrets.ParseIdentity(key.String()); err != nil {
+		t.Fatal(err)
+	}
+	s3 := gofakes3.New(s3mem.New()).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := p.fault.Load(); fault == nil || !(*fault)(w, r) {
+			s3.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	p.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
+	if _, err := p.Bootstrap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *place) failing(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	p.fault.Store(&fault)
+}
+
+// open begins the journal of a run that nothing happens to.
+func (p *place) open(stateKey, id string) *Writer {
+	p.t.Helper()
+	w, err := Open(p.t.Context(), p.Store, p.identity.Recipients(), stateKey, Header{ID: id, Stage: "apply", Started: time.Now().UTC(), Lock: "lock-" + id},
+		DefaultBeat, func(err error) { p.t.Error(err) })
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(w.Stop)
+	return w
+}
+
+func (p *place) runs(stateKey string) []Run {
+	p.t.Helper()
+	runs, err := Runs(p.t.Context(), p.Store, p.identity, stateKey)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return runs
+}
+
+func (p *place) keys() (keys []string) {
+	p.t.Helper()
+	objects, err := p.List(p.t.Context(), "journal/")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, o := range objects {
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func (p *place) write(key string, entries ...string) {
+	p.t.Helper()
+	data := []byte("sign\n")
+	if strings.HasSuffix(key, ".age") {
+		var err error
+		if data, err = secrets.Envelope([]byte(strings.Join(entries, "\n")+"\n"), p.identity.Recipients()); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if err := p.Write(p.t.Context(), key, data); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run is at work from its first object on, and whatever it is told to leave says what
+// became of it.
+func TestRun(t *testing.T) {
+	p := newPlace(t)
+	w := p.open(net, "one")
+	run := p.runs(net)[0]
+	if !run.Live(DeadAfter) || run.Over() || run.ID != "one" || run.Stage != "apply" || !run.Holds(state.Lock{ID: "lock-one"}) {
+		t.Errorf("at work: %+v", run)
+	}
+	if run.Live(0) {
+		t.Error("silent for as long as it takes to be dead, and alive")
+	}
+	if run.Holds(state.Lock{ID: "lock-two"}) || run.Holds(state.Lock{}) {
+		t.Error("it holds the lock of another")
+	}
+	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
+	must(t, w.Abandon(t.Context()))
+	run = p.runs(net)[0]
+	if run.Live(DeadAfter) || run.Over() || len(run.Entries) != 2 || run.Entries[1].Address != "a.b" {
+		t.Errorf("left for recover: %+v", run)
+	}
+	must(t, Remove(t.Context(), p.Store, run))
+	if keys := p.keys(); len(keys) > 0 {
+		t.Errorf("after it: %q", keys)
+	}
+
+	w = p.open(net, "two")
+	must(t, w.Finish(t.Context()))
+	if run := p.runs(net)[0]; !run.Over() || run.Live(DeadAfter) {
+		t.Errorf("ended in order: %+v", run)
+	}
+	must(t, w.Remove(t.Context()))
+	if keys := p.keys(); len(keys) > 0 {
+		t.Errorf("after it: %q", keys)
+	}
+}
+
+// Whichever of its writes and deletes is a run's last, what it leaves is either not there,
+// litter, or a journal that has its header.
+func TestRunKilledAnywhere(t *testing.T) {
+	for last := 0; ; last++ {
+		p := newPlace(t)
+		n, begun, over := 0, false, false
+		p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut && r.Method != http.MethodDelete {
+				return false
+			}
+			if n++; n > last {
+				w.WriteHeader(http.StatusForbidden) // as good as dead
+				return true
+			}
+			begun = true
+			over = over || strings.HasSuffix(r.URL.Path, "/"+finished)
+			return false
+		})
+		w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock"}, DefaultBeat, func(error) {})
+		if err == nil {
+			w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
+			_ = w.sign(t.Context())
+			if err = w.Finish(t.Context()); err == nil {
+				err = w.Remove(t.Context())
+			}
+			w.Stop()
+		}
+		p.failing(func(http.ResponseWriter, *http.Request) bool { return false })
+		for _, run := range p.runs(net) {
+			if run.Over() != over {
+				t.Errorf("killed after %d requests: over is %v of %+v", last, run.Over(), run)
+			}
+			if !over && !run.Holds(state.Lock{ID: "lock"}) {
+				t.Errorf("killed after %d requests: the lock is nobody's", last)
+			}
+		}
+		if begun && !over && len(p.runs(net)) != 1 {
+			t.Errorf("killed after %d requests: %d runs", last, len(p.runs(net)))
+		}
+		if err == nil {
+			if last < 5 {
+				t.Errorf("only %d requests", last)
+			}
+			return
+		}
+	}
+}
+
+// A journal of which only the sign of life is left is nobody's, and holds no lock.
+func TestSignAlone(t *testing.T) {
+	p := newPlace(t)
+	p.write("journal/test/net.tfstate/one/alive")
+	p.write("journal/test/net/two/alive")
+	for _, run := range p.runs(net) {
+		if !run.Over() || run.Live(DeadAfter) || run.Holds(state.Lock{ID: "any", Who: "root@host"}) {
+			t.Errorf("%+v", run)
+		}
+	}
+}
+
+// A layer below another in the same folder has its own journals, in both versions.
+func TestLayersBelow(t *testing.T) {
+	p := newPlace(t)
+	for key, id := range map[string]string{net: "new", "test/net/sub.tfstate": "newer"} {
+		must(t, p.open(key, id).Abandon(t.Context()))
+	}
+	begin := `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":1,"id":"%s","stage":"apply","started":"2026-11-21T10:00:00Z"}}`
+	p.write("journal/test/net/old/00000.age", fmt.Sprintf(begin, "old"))
+	p.write("journal/test/net/sub/older/00000.age", fmt.Sprintf(begin, "older"))
+	for key, want := range map[string][]string{net: {"old", "new"}, "test/net/sub.tfstate": {"older", "newer"}} {
+		var got []string
+		for _, run := range p.runs(key) {
+			got = append(got, run.ID)
+			must(t, Remove(t.Context(), p.Store, run))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("runs on %s: %q, want %q", key, got, want)
+		}
+	}
+	if keys := p.keys(); len(keys) > 0 {
+		t.Errorf("left: %q", keys)
+	}
+}
+
+// Version 1 told its lock in an entry, if at all, and took its sign away when it ended
+// itself.
+func TestVersion1(t *testing.T) {
+	p := newPlace(t)
+	begin := `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":1,"id":"old","stage":"apply","holder":"@host","started":"2026-11-21T10:00:00Z"}}`
+	p.write("journal/test/net/old/00000.age", begin)
+	p.write("journal/test/net/old/alive")
+	run := p.runs(net)[0]
+	if !run.Live(DeadAfter) || run.Holds(state.Lock{ID: "l", Who: "root@host", Created: time.Now()}) {
+		t.Errorf("without a lock: %+v", run)
+	}
+	p.write("journal/test/net/old/00001.age", `{"kind":"locked","time":"2026-11-21T10:00:01Z","lock":"l"}`)
+	must(t, p.Store.Remove(t.Context(), "journal/test/net/old/alive"))
+	run = p.runs(net)[0]
+	if run.Live(DeadAfter) || run.Over() || !run.Holds(state.Lock{ID: "l"}) {
+		t.Errorf("with a lock: %+v", run)
+	}
+}
+
+// The order of runs is that of their start, whatever their IDs.
+func TestOrder(t *testing.T) {
+	p := newPlace(t)
+	for i, id := range []string{"z", "m", "a"} {
+		w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: id, Started: time.Unix(int64(1000+i), 0)}, DefaultBeat, func(error) {})
+		must(t, err)
+		must(t, w.Abandon(t.Context()))
+	}
+	// One that went on writing after somebody had taken its journal away.
+	p.write("journal/test/net.tfstate/k/00007.age", `{"kind":"complete","time":"1970-01-01T00:16:41.5Z","address":"a.b","action":"create","id":"1"}`)
+	var got []string
+	for _, run := range p.runs(net) {
+		got = append(got, run.ID)
+		if run.Over() {
+			t.Errorf("%s is over", run.ID)
+		}
+	}
+	if want := []string{"z", "m", "k", "a"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func isAlive(r *http.Request) bool {
+	return r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/"+alive)
+}
+
+// A run that cannot sign is told to stop, before others take it for dead: also where the
+// store does not refuse but never answers.
+func TestSilence(t *testing.T) {
+	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"hung": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // until then, a client that goes away is not noticed
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			beat := Beat{Every: 20 * time.Millisecond, GiveUp: 200 * time.Millisecond}
+			told := make(chan error, 1)
+			w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, beat, func(err error) { told <- err })
+			must(t, err)
+			defer w.Stop()
+			begin := time.Now()
+			p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+				if isAlive(r) {
+					answer(w, r)
+				}
+				return isAlive(r)
+			})
+			select {
+			case err := <-told:
+				if !errors.Is(err, ErrSilent) {
+					t.Errorf("told %v", err)
+				}
+				if d := time.Since(begin); d < beat.GiveUp/2 || d > 3*time.Second {
+					t.Errorf("told after %s", d)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("it is not told")
+			}
+		})
+	}
+}
+
+// A run goes on while the store takes its signs, each later than the one before.
+func TestSigns(t *testing.T) {
+	p := newPlace(t)
+	var signs atomic.Int32
+	p.failing(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isAlive(r) {
+			signs.Add(1)
+		}
+		return false
+	})
+	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
+	must(t, err)
+	defer w.Stop()
+	first := w.TrustedUntil()
+	for end := time.Now().Add(5 * time.Second); signs.Load() < 5; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d signs", signs.Load())
+		}
+	}
+	if !w.TrustedUntil().After(first) {
+		t.Error("its signs are not counted")
+	}
+}
+
+// A run whose lock is gone or another's is told so.
+func TestLostLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		lock string // that is there instead; empty: none
+		want error
+	}{"taken away": {"", ErrUnlocked}, "another's": {"lock-two", ErrDeposed}} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			told := make(chan error, 1)
+			w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { told <- err })
+			must(t, err)
+			defer w.Stop()
+			_, err = p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
+			must(t, err)
+			w.Locked()
+			select {
+			case err := <-told:
+				t.Fatalf("told %v", err)
+			case <-time.After(100 * time.Millisecond):
+			}
+			must(t, p.Unlock(t.Context(), net, "lock-one"))
+			if c.lock != "" {
+				_, err = p.Lock(t.Context(), net, state.Lock{ID: c.lock})
+				must(t, err)
+			}
+			select {
+			case err := <-told:
+				if !errors.Is(err, c.want) && !(c.lock != "" && errors.Is(err, ErrUnlocked)) {
+					t.Errorf("told %v", err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("it is not told")
+			}
+		})
+	}
+}
+
+// What cannot be kept stops the run; what was not kept is in the last attempt.
+func TestEntriesThatAreNotKept(t *testing.T) {
+	p := newPlace(t)
+	told := make(chan error, 1)
+	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, DefaultBeat, func(err error) { told <- err })
+	must(t, err)
+	p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	})
+	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
+	select {
+	case err := <-told:
+		if !strings.Contains(err.Error(), "keep the journal") {
+			t.Errorf("told %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it is not told")
+	}
+	p.failing(func(http.ResponseWriter, *http.Request) bool { return false })
+	must(t, w.Abandon(context.WithoutCancel(t.Context())))
+	if run := p.runs(net)[0]; len(run.Entries) != 2 || run.Entries[1].Address != "a.b" {
+		t.Errorf("%+v", run.Entries)
+	}
+}
