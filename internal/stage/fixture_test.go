@@ -121,6 +121,16 @@ func newProject(t *testing.T, code string) *project {
 	return p
 }
 
+// reader opens what is sealed to the environment's readers.
+func (p *project) reader() secrets.Identity {
+	p.t.Helper()
+	identity, err := secrets.ParseIdentity(p.key.String())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return identity
+}
+
 func (p *project) file(path, text string) {
 	p.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

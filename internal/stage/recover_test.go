@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,20 +79,6 @@ func killTofu(t *testing.T, o Options, trace string, n int) {
 			}
 		}
 	}
-}
-
-// tofus are the processes of tofu that work below a folder.
-func tofus(work string) (pids []int) {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, link := range links {
-		name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
-		dir, err := os.Readlink(link)
-		if err == nil && strings.HasPrefix(dir, work) && strings.TrimSpace(string(name)) == "tofu" {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // tofu alone dies: what it had made is in no state. The journal stays, and so does the

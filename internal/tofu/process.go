@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 )
 
@@ -44,8 +45,11 @@ var (
 func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
 	cmd := exec.CommandContext(ctx, "tofu", args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.Dir, r.Env, stdout, r.Stderr
-	// A group of its own: a terminal's Ctrl-C reaches only us, once.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A group of its own: a terminal's Ctrl-C reaches only us, once. It dies with us, because
+	// nobody would write down any more what it does; "us" is the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error {
 		if errors.Is(context.Cause(ctx), ErrKill) {
 			return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -1,0 +1,357 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"slipway/internal/journal"
+)
+
+// The programs of an effect, of which one is killed, and nothing else.
+const (
+	theRunner    = "runner"
+	theTofu      = "tofu"
+	theProvider  = "provider"
+	theContainer = "container" // with all that is in it
+)
+
+// A victim is what a kill is aimed at.
+type victim struct{ effect, program string }
+
+// victims are all that can be killed: some effects start no tofu.
+func victims() (all []victim) {
+	for effect, programs := range map[string][]string{
+		"bootstrap": {theRunner, theContainer},
+		"apply":     {theRunner, theTofu, theProvider, theContainer},
+		"destroy":   {theRunner, theTofu, theProvider, theContainer},
+		"recover":   {theRunner, theTofu, theProvider, theContainer},
+		"unlock":    {theRunner, theContainer},
+		"start":     {theRunner, theTofu, theContainer},
+		"stop":      {theRunner, theTofu, theContainer},
+	} {
+		for _, program := range programs {
+			all = append(all, victim{effect, program})
+		}
+	}
+	slices.SortFunc(all, func(a, b victim) int { return strings.Compare(a.effect+a.program, b.effect+b.program) })
+	return all
+}
+
+// A shooting knows how long each effect takes, and what was killed.
+type shooting struct {
+	*system
+	random *rand.Rand
+	empty  []string                 // what the clouds have when nothing is made
+	takes  map[string]time.Duration // each effect, when it was last not killed
+	kills  map[victim]int
+}
+
+// killable is a system without a database, whose provider makes each of its tests slow.
+func killable(t *testing.T, random *rand.Rand) *shooting {
+	s := newSystem(t)
+	s.write("environments/test/main.tf", `
+provider "openstack" {
+  max_retries = 5
+}
+module "backend" {
+  source          = "../../modules/compute"
+  environment     = local.environment
+  flavor          = local.backend_flavor
+  running         = local.backend_running
+  ssh_public_key  = var.ssh_public_key
+  host_key        = var.host_key
+  host_key_public = var.host_key_public
+  admin_prefixes  = local.admin_prefixes
+  vlan_id         = local.vlan_id
+  rules           = { https = { description = "HTTPS", port_min = 443 } }
+}
+`)
+	s.write("environments/test/outputs.tf", "")
+	s.write("environments/test/versions.tf", `
+terraform {
+  backend "s3" {}
+  required_providers {
+    openstack = { source = "terraform-provider-openstack/openstack" }
+  }
+}
+`)
+	k := &shooting{system: s, random: random, empty: s.inventory(), takes: map[string]time.Duration{}, kills: map[victim]int{}}
+	for _, effect := range []string{"bootstrap", "apply", "stop", "start", "destroy", "apply"} {
+		began := time.Now()
+		k.run(effect, confirm).must(t, Done)
+		k.takes[effect] = time.Since(began)
+	}
+	k.run("destroy", confirm).must(t, Done)
+	k.takes["recover"], k.takes["unlock"] = k.takes["apply"]/2, time.Second
+	return k
+}
+
+// shoot runs an effect and kills the program at a random instant of it. It says whether it
+// hit.
+func (k *shooting) shoot(v victim) bool {
+	k.t.Helper()
+	for range 4 {
+		if k.fire(v) {
+			k.kills[v]++
+			return true
+		}
+	}
+	return false
+}
+
+func (k *shooting) fire(v victim) bool {
+	o := k.options()
+	o.Confirm, o.DeadAfter = "test", time.Second
+	var output bytes.Buffer
+	began := time.Now()
+	cmd := k.startIn(v.effect, o, &output, v.program == theContainer)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	instant := time.Duration(k.random.Int64N(int64(k.takes[v.effect])))
+	select {
+	case err := <-ended: // too late
+		if err == nil {
+			k.takes[v.effect] = time.Since(began)
+		}
+		return false
+	case <-time.After(instant):
+	}
+	hit := false
+	for !hit {
+		switch v.program {
+		case theRunner, theContainer:
+			hit = cmd.Process.Kill() == nil
+		case theTofu:
+			hit = killOne(tofus(o.Work))
+		case theProvider:
+			hit = killOne(processes(o.Work, "terraform-provi"))
+		}
+		select {
+		case <-ended:
+			return hit
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Minute):
+		_ = cmd.Process.Kill()
+		<-ended
+		k.t.Errorf("%s does not end after its %s was killed:\n%s", v.effect, v.program, output.String())
+	}
+	return true
+}
+
+func killOne(pids []int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) == nil })
+}
+
+// startIn is start, without a process namespace where only the runner is to die.
+func (k *shooting) startIn(stage string, o Options, output *bytes.Buffer, container bool) *exec.Cmd {
+	if container {
+		return k.start(stage, o, output)
+	}
+	call, err := json.Marshal(map[string]any{"Stage": stage, "Options": o})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(call))
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.WaitDelay = time.Second // what a killed runner leaves behind may hold the pipe
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	return cmd
+}
+
+// unlocked fails the test if a state whose last run was interrupted has no lock of that
+// run any more, or takes an apply.
+func (k *shooting) unlocked(v victim) {
+	k.t.Helper()
+	const key = "test/test.tfstate"
+	runs, err := journal.Runs(k.t.Context(), k.bucket(), k.reader(), key)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	lock, err := k.bucket().ReadLock(k.t.Context(), key)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, run := range runs {
+		if run.Over() {
+			continue
+		}
+		begun := slices.ContainsFunc(run.Entries, func(e journal.Entry) bool { return e.Kind == journal.Start })
+		if begun && v.effect != "unlock" && v.effect != "recover" && (lock == nil || !run.Holds(*lock)) {
+			k.t.Errorf("%v: run %s had begun, and its lock is %v", v, run.ID, lock)
+		}
+		k.run("apply", dead).must(k.t, BadInput)
+		return
+	}
+}
+
+// settled recovers, and looks whether anything is there twice.
+func (k *shooting) settled(v victim) {
+	k.t.Helper()
+	k.unlocked(v)
+	k.run("recover", dead).must(k.t, Done)
+	k.run("unlock").must(k.t, Done).says(k.t, "not locked")
+	k.noneTwice(v)
+}
+
+func (k *shooting) noneTwice(v victim) {
+	k.t.Helper()
+	all := k.inventory()
+	for i := range all[1:] {
+		if all[i] == all[i+1] {
+			k.t.Errorf("%v: there are two of %s", v, all[i])
+		}
+	}
+}
+
+// whole applies, and looks whether the state and the cloud have all.
+func (k *shooting) whole(v victim) {
+	k.t.Helper()
+	k.run("apply").must(k.t, Done)
+	k.run("plan").must(k.t, Done).says(k.t, "No changes")
+	k.noneTwice(v)
+}
+
+// gone destroys, and looks whether anything is left that no state knows.
+func (k *shooting) gone(v victim) {
+	k.t.Helper()
+	k.run("destroy", confirm).must(k.t, Done)
+	if now := k.inventory(); !slices.Equal(now, k.empty) {
+		k.t.Fatalf("%v: after destroy there is %q", v, now)
+	}
+}
+
+// power looks whether the server is in a state, after the effect was repeated.
+func (k *shooting) power(effect, want string) {
+	k.t.Helper()
+	k.run(effect, confirm).must(k.t, Done)
+	c := &cloud{t: k.t, url: k.url + "/-/openstack"}
+	var answer struct{ Servers []struct{ Status string } }
+	if err := json.Unmarshal(c.call(http.MethodGet, "/compute/v2.1/servers/detail", "", http.StatusOK), &answer); err != nil {
+		k.t.Fatal(err)
+	}
+	if len(answer.Servers) != 1 || answer.Servers[0].Status != want {
+		k.t.Errorf("after %s: %+v", effect, answer.Servers)
+	}
+}
+
+// round kills one effect, from where it has something to do, and comes back to nothing
+// being made. It says whether the kill hit.
+func (k *shooting) round(v victim) (hit bool) {
+	k.t.Helper()
+	switch v.effect {
+	case "bootstrap":
+		if err := k.bucket().Remove(k.t.Context(), "test/environment.json"); err != nil {
+			k.t.Fatal(err)
+		}
+		hit = k.shoot(v)
+		k.run("bootstrap").must(k.t, Done)
+	case "apply":
+		hit = k.shoot(v)
+		k.settled(v)
+		k.whole(v)
+		k.gone(v)
+	case "destroy":
+		k.whole(v)
+		hit = k.shoot(v)
+		k.settled(v)
+		k.gone(v)
+	case "start", "stop":
+		k.whole(v)
+		want := "ACTIVE"
+		if v.effect == "stop" {
+			want = "SHUTOFF"
+		} else {
+			k.power("stop", "SHUTOFF")
+		}
+		hit = k.shoot(v)
+		k.power(v.effect, want)
+		k.gone(v)
+	case "recover", "unlock":
+		for !k.shoot(victim{"apply", theContainer}) {
+		}
+		k.kills[victim{"apply", theContainer}]--
+		time.Sleep(2 * time.Second)
+		hit = k.shoot(v)
+		k.settled(v)
+		k.whole(v)
+		k.gone(v)
+	}
+	return hit
+}
+
+// Every program of an effect is killed at random instants, in every effect: nothing is
+// lost, nothing is there twice, and nothing is silently unlocked. SLIPWAY_KILLS is how
+// often, in all.
+func TestBlackBoxKillMatrix(t *testing.T) {
+	kills := 20
+	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	k := killable(t, random)
+	began, done := time.Now(), 0
+	for rounds := 0; done < kills && rounds < 3*kills && !t.Failed(); {
+		all := victims()
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, v := range all {
+			if done >= kills || t.Failed() {
+				break
+			}
+			rounds++
+			if k.round(v) {
+				done++
+			}
+		}
+	}
+	for _, v := range slices.SortedFunc(maps.Keys(k.kills), func(a, b victim) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
+		t.Logf("%-9s %-9s killed %d times", v.effect, v.program, k.kills[v])
+	}
+	t.Logf("%d kills in %s", done, time.Since(began).Round(time.Second))
+	if done < kills {
+		t.Errorf("%d of %d kills hit", done, kills)
+	}
+}
+
+// processes are those of a name that work below a folder.
+func processes(work, name string) (pids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		comm, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
+		dir, err := os.Readlink(link)
+		if err == nil && strings.HasPrefix(dir, work) && strings.HasPrefix(string(comm), name) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// tofus are the processes of tofu that work below a folder.
+func tofus(work string) []int { return processes(work, "tofu") }
