@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTake(t *testing.T) {
@@ -70,4 +71,47 @@ func names(entries []Entry) []string {
 		list = append(list, e.Address+" "+e.ID)
 	}
 	return list
+}
+
+// What a run replaces, and since when what it changed can be its work, come from its
+// header; of several runs, the last that changed an address counts.
+func TestTakeRuns(t *testing.T) {
+	first, second := time.Unix(1000, 0), time.Unix(2000, 0)
+	account := Take([]Entry{
+		{Kind: Begin, Run: &Header{Started: first, Creates: []string{"a", "b", "c"}, Replaces: []string{"a"}}},
+		{Kind: Start, Address: "b", Action: "create"},
+		{Kind: Start, Address: "d", Action: "update", ID: "4"},
+		{Kind: Begin, Run: &Header{Started: second, Creates: []string{"c"}, Replaces: []string{"c"}}},
+		{Kind: Start, Address: "c", Action: "create"},
+	})
+	if !slices.Equal(account.Replaced, []string{"a", "c"}) {
+		t.Errorf("replaced: %q", account.Replaced)
+	}
+	for address, want := range map[string]time.Time{"a": first, "b": first, "c": second, "d": first} {
+		if got := account.Began[address]; !got.Equal(want) {
+			t.Errorf("%s can be from %s on, want %s", address, got, want)
+		}
+	}
+}
+
+// A delete is of what a replacement left only if it names another object than the one that
+// was made.
+func TestTakeDeletes(t *testing.T) {
+	made := Entry{Kind: Complete, Address: "a", Action: "create", ID: "2"}
+	gone := Entry{Kind: Complete, Address: "a", Action: "delete"}
+	for name, c := range map[string]struct {
+		entries []Entry
+		made    int
+	}{
+		"of the old one":                 {[]Entry{made, {Kind: Start, Address: "a", Action: "delete", ID: "1"}, gone}, 1},
+		"of the one that was made":       {[]Entry{made, {Kind: Start, Address: "a", Action: "delete", ID: "2"}, gone}, 0},
+		"of one without an ID":           {[]Entry{made, {Kind: Start, Address: "a", Action: "delete"}, gone}, 0},
+		"whose start is not known":       {[]Entry{made, gone}, 0},
+		"of one that was deleted before": {[]Entry{{Kind: Complete, Address: "a", Action: "delete", ID: "3"}, {Kind: Start, Address: "a", Action: "delete", ID: "1"}, gone}, 0},
+	} {
+		account := Take(c.entries)
+		if len(account.Made) != c.made || len(account.Gone) != 1-c.made {
+			t.Errorf("%s: %+v", name, account)
+		}
+	}
 }

@@ -141,8 +141,11 @@ func TestRun(t *testing.T) {
 
 	w = p.open(net, "two")
 	must(t, w.Finish(t.Context()))
-	if run := p.runs(net)[0]; !run.Over() || run.Live(DeadAfter) {
+	if run := p.runs(net)[0]; !run.Over() || run.Live(DeadAfter) || len(run.Entries) > 0 {
 		t.Errorf("ended in order: %+v", run)
+	}
+	if run := (Run{Entries: []Entry{{Kind: Begin}}, marks: []string{finished}}); !run.Over() {
+		t.Error("it is marked as finished, and not over")
 	}
 	must(t, w.Remove(t.Context()))
 	if keys := p.keys(); len(keys) > 0 {
@@ -245,12 +248,78 @@ func TestVersion1(t *testing.T) {
 	if !run.Live(DeadAfter) || run.Holds(state.Lock{ID: "l", Who: "root@host", Created: time.Now()}) {
 		t.Errorf("without a lock: %+v", run)
 	}
+	p.write("journal/test/net/old/00002.age", `{"kind":"start","time":"2026-11-21T10:00:02Z","address":"a.b","lock":"m"}`)
 	p.write("journal/test/net/old/00001.age", `{"kind":"locked","time":"2026-11-21T10:00:01Z","lock":"l"}`)
 	must(t, p.Store.Remove(t.Context(), "journal/test/net/old/alive"))
 	run = p.runs(net)[0]
-	if run.Live(DeadAfter) || run.Over() || !run.Holds(state.Lock{ID: "l"}) {
+	if run.Live(DeadAfter) || run.Over() || !run.Holds(state.Lock{ID: "l"}) || run.Holds(state.Lock{ID: "m"}) {
 		t.Errorf("with a lock: %+v", run)
 	}
+}
+
+// The silence of a run is that of its youngest object; what is no run's folder is none.
+func TestSilenceOfARun(t *testing.T) {
+	p := newPlace(t)
+	p.write("journal/test/net.tfstate/one/00000.age", `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":2,"id":"another"}}`)
+	time.Sleep(2100 * time.Millisecond) // ages count whole seconds
+	p.write("journal/test/net.tfstate/one/alive")
+	p.write("journal/test/net.tfstate/stray")
+	runs := p.runs(net)
+	if len(runs) != 1 || runs[0].Silent() > time.Second || !runs[0].Live(2*time.Second) {
+		t.Errorf("%+v", runs)
+	}
+	if runs[0].ID != "one" || runs[0].Version != 0 {
+		t.Errorf("it goes by the header of another: %+v", runs[0].Header)
+	}
+}
+
+// A run that is called as an earlier one does not write over its journal.
+func TestSameName(t *testing.T) {
+	p := newPlace(t)
+	w := p.open(net, "one")
+	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
+	must(t, w.Abandon(t.Context()))
+	_, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one"}, DefaultBeat, func(error) {})
+	if err == nil || !strings.Contains(err.Error(), "there was a run of this name before") {
+		t.Errorf("got %v", err)
+	}
+	if run := p.runs(net)[0]; len(run.Entries) != 2 || run.Version != 2 {
+		t.Errorf("%+v", run)
+	}
+}
+
+// A run that has ended in order gives its lock back, and that is no loss.
+func TestFinishedRunLosesNoLock(t *testing.T) {
+	p := newPlace(t)
+	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
+	must(t, err)
+	_, err = p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
+	must(t, err)
+	time.Sleep(50 * time.Millisecond) // it has the lock, and does not know yet
+	w.Locked()
+	must(t, w.Finish(t.Context()))
+	must(t, p.Unlock(t.Context(), net, "lock-one"))
+	time.Sleep(100 * time.Millisecond)
+	must(t, w.Remove(t.Context()))
+	if keys := p.keys(); len(keys) > 0 {
+		t.Errorf("left: %q", keys)
+	}
+}
+
+// A lock that cannot be looked at is not lost.
+func TestLockThatCannotBeRead(t *testing.T) {
+	p := newPlace(t)
+	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
+	must(t, err)
+	defer w.Stop()
+	p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return r.Method == http.MethodGet
+	})
+	w.Locked()
+	time.Sleep(100 * time.Millisecond)
 }
 
 // The order of runs is that of their start, whatever their IDs.

@@ -1,0 +1,115 @@
+// Command mutants changes one thing at a time in the code that keeps secrets, locks, plans
+// and guards, and looks whether a test notices. `make mutants` runs it.
+//
+// Every file of a package is instrumented once, so that an environment variable chooses the
+// mutant: one compilation serves all of them. First each test runs alone, to learn which
+// mutants it reaches and how long it takes; then each mutant meets the tests that reach it,
+// the quick ones first, for as long as -budget.
+//
+// The known Go tools of this kind compile each mutant anew, which takes seconds for each
+// here, and cannot choose among tests that take seconds themselves.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A target is a package, or some of its files, and the tests that are to notice.
+type target struct {
+	pkg   string   // folder from the root of the repository
+	files []string // empty: all
+	skip  string   // pattern of tests that take too long to be asked
+}
+
+// targets are what keeps secrets, locks, plans and guards.
+var targets = []target{
+	{pkg: "internal/journal"},
+	{pkg: "internal/state"},
+	{pkg: "internal/manifest"},
+	{pkg: "internal/redact"},
+	{pkg: "internal/secrets"},
+	{pkg: "internal/plan", files: []string{"sensitive.go", "summary.go", "change.go"}},
+	{pkg: "internal/stage", files: []string{
+		"apply.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go", "open.go",
+		"recover.go", "rescue.go", "reviewed.go", "seal.go", "variables.go",
+	}, skip: "System|Kill|LockProviders|Database|Stopped"},
+}
+
+// enough is the part of the mutants that tests have to notice.
+const enough = 0.9
+
+func main() {
+	only := flag.String("only", "", "the package whose folder ends so")
+	budget := flag.Duration("budget", 40*time.Second, "time that the tests have for one mutant")
+	known := flag.String("known", "dev/mutants/survivors", "file that explains survivors: one on each line, and why behind a tab")
+	flag.Parse()
+	reasons, err := readSurvivors(*known)
+	if err != nil {
+		fail(err)
+	}
+	killed, survived, unexplained := 0, 0, 0
+	for _, t := range targets {
+		if !strings.HasSuffix(t.pkg, *only) {
+			continue
+		}
+		begin := time.Now()
+		left, all, err := t.run(*budget)
+		if err != nil {
+			fail(err)
+		}
+		killed, survived = killed+all-len(left), survived+len(left)
+		fmt.Printf("%-20s %4d of %4d killed, %s\n", t.pkg, all-len(left), all, time.Since(begin).Round(time.Second))
+		for _, m := range left {
+			why := reasons[m.name()]
+			if why == "" {
+				unexplained++
+				why = "NOT EXPLAINED"
+			}
+			fmt.Printf("  %s\t%s\n", m.name(), why)
+		}
+	}
+	part := float64(killed) / float64(max(1, killed+survived))
+	fmt.Printf("%d of %d mutants killed (%.1f %%), %d survivors not explained\n", killed, killed+survived, 100*part, unexplained)
+	if part < enough || unexplained > 0 {
+		os.Exit(1)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintf(os.Stderr, "mutants: %v\n", err)
+	os.Exit(1)
+}
+
+func readSurvivors(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	reasons := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, why, ok := strings.Cut(line, "\t")
+		if !ok || strings.TrimSpace(why) == "" {
+			return nil, fmt.Errorf("%s: %q has no reason behind a tab", path, line)
+		}
+		reasons[name] = strings.TrimSpace(why)
+	}
+	return reasons, nil
+}
+
+// sources are the files of a target, without its tests.
+func (t target) sources() ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(t.pkg, "*.go"))
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, "_test.go") || len(t.files) > 0 && !slices.Contains(t.files, filepath.Base(name))
+	}), err
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// chooser is what the instrumented code asks.
+const chooser = `package %s
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+)
+
+var (
+	slipwayMutantID, _  = strconv.Atoi(os.Getenv("SLIPWAY_MUTANT"))
+	slipwayMutantTrace  = os.Getenv("SLIPWAY_MUTANT_TRACE")
+	slipwayMutantsSeen  sync.Map
+)
+
+func slipwayMutant(id int) bool {
+	if slipwayMutantTrace != "" {
+		if _, seen := slipwayMutantsSeen.LoadOrStore(id, true); !seen {
+			if f, err := os.OpenFile(slipwayMutantTrace, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
+				fmt.Fprintln(f, id)
+				f.Close()
+			}
+		}
+	}
+	return id == slipwayMutantID
+}
+`
+
+// A test is one that the mutants meet.
+type test struct {
+	name    string
+	takes   time.Duration
+	reaches map[int]bool
+}
+
+// run returns the mutants of a target that no test notices, and how many there are.
+func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
+	work, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer os.RemoveAll(work)
+	binary, mutants, err := t.build(work)
+	if err != nil {
+		return nil, 0, err
+	}
+	tests, err := t.tests(binary, work)
+	if err != nil {
+		return nil, 0, err
+	}
+	results := make([]bool, len(mutants))
+	var group sync.WaitGroup
+	turns := make(chan int)
+	for range runtime.NumCPU() {
+		group.Go(func() {
+			for i := range turns {
+				results[i] = t.noticed(binary, mutants[i], tests, budget)
+			}
+		})
+	}
+	for i := range mutants {
+		turns <- i
+	}
+	close(turns)
+	group.Wait()
+	for i, noticed := range results {
+		if !noticed {
+			left = append(left, mutants[i])
+		}
+	}
+	return left, len(mutants), nil
+}
+
+// build compiles the tests of a target with all of its mutants in them.
+func (t target) build(work string) (binary string, mutants []mutant, err error) {
+	sources, err := t.sources()
+	if err != nil {
+		return "", nil, err
+	}
+	replace := map[string]string{}
+	next, name := 0, ""
+	for i, path := range sources {
+		code, some, err := instrument(path, &next)
+		if err != nil {
+			return "", nil, err
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return "", nil, err
+		}
+		copied := filepath.Join(work, fmt.Sprintf("%d.go", i))
+		if err := os.WriteFile(copied, code, 0o600); err != nil {
+			return "", nil, err
+		}
+		replace[absolute] = copied
+		name = packageName.FindStringSubmatch(string(code))[1]
+		mutants = append(mutants, some...)
+	}
+	extra := filepath.Join(work, "chooser.go")
+	if err := os.WriteFile(extra, fmt.Appendf(nil, chooser, name), 0o600); err != nil {
+		return "", nil, err
+	}
+	where, err := filepath.Abs(filepath.Join(t.pkg, "zz_mutant.go"))
+	if err != nil {
+		return "", nil, err
+	}
+	replace[where] = extra
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", nil, err
+	}
+	file := filepath.Join(work, "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		return "", nil, err
+	}
+	binary = filepath.Join(work, "tests")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-tags", "blackbox", "-overlay", file, "-o", binary, "./"+t.pkg).CombinedOutput()
+	if err != nil {
+		return "", nil, fmt.Errorf("build %s: %w\n%s", t.pkg, err, out)
+	}
+	return binary, mutants, nil
+}
+
+var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
+
+// tests runs every test alone, without a mutant, and returns those that pass, the quick
+// ones first.
+func (t target) tests(binary, work string) ([]test, error) {
+	args := []string{"-test.list", "^Test"}
+	list := exec.Command(binary, args...)
+	list.Dir = t.pkg
+	out, err := list.Output()
+	if err != nil {
+		return nil, err
+	}
+	var skip *regexp.Regexp
+	if t.skip != "" {
+		skip = regexp.MustCompile(t.skip)
+	}
+	var tests []test
+	for _, name := range strings.Fields(string(out)) {
+		if skip != nil && skip.MatchString(name) {
+			continue
+		}
+		trace := filepath.Join(work, "trace-"+name)
+		// The traced tests may run as another user.
+		if err := os.WriteFile(trace, nil, 0o666); err != nil {
+			return nil, err
+		}
+		begin := time.Now()
+		if out, err := t.command(context.Background(), binary, []string{name}, "SLIPWAY_MUTANT_TRACE="+trace).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s fails without a mutant: %w\n%s", name, err, out)
+		}
+		one := test{name: name, takes: time.Since(begin), reaches: map[int]bool{}}
+		data, err := os.ReadFile(trace)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range strings.Fields(string(data)) {
+			if id, err := strconv.Atoi(text); err == nil {
+				one.reaches[id] = true
+			}
+		}
+		tests = append(tests, one)
+	}
+	slices.SortFunc(tests, func(a, b test) int { return int(a.takes - b.takes) })
+	return tests, nil
+}
+
+func (t target) command(ctx context.Context, binary string, names []string, environment string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.parallel", "4")
+	cmd.Dir = t.pkg
+	cmd.Env = append(os.Environ(), environment)
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// noticed says whether a test that reaches the mutant fails with it. One that takes much
+// longer than without has failed, too.
+func (t target) noticed(binary string, m mutant, tests []test, budget time.Duration) bool {
+	var batch []string
+	var takes, spent time.Duration
+	try := func() bool {
+		if len(batch) == 0 {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second+4*takes)
+		defer cancel()
+		err := t.command(ctx, binary, batch, "SLIPWAY_MUTANT="+strconv.Itoa(m.id)).Run()
+		var exit *exec.ExitError
+		batch, takes = nil, 0
+		return errors.As(err, &exit) || ctx.Err() != nil
+	}
+	for _, one := range tests {
+		if !one.reaches[m.id] {
+			continue
+		}
+		if spent += one.takes; spent > budget && len(batch) > 0 {
+			break
+		}
+		batch, takes = append(batch, one.name), takes+one.takes
+		// Quick ones go together.
+		if takes > time.Second && try() {
+			return true
+		}
+	}
+	return try()
+}
