@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -47,8 +48,8 @@ func (s *session) load() error {
 		}
 		for variable, value := range values {
 			s.credentials[variable] = value
-			if !slices.Contains(settings, variable) {
-				s.known = append(s.known, value)
+			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
+				s.hide(value)
 			}
 		}
 		// The last file is the environment's own: who reads it may recover it.
@@ -59,9 +60,8 @@ func (s *session) load() error {
 	if err := s.refuseUnset(repository); err != nil {
 		return err
 	}
-	s.hide()
-	if s.redactor.Skipped > 0 {
-		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", s.redactor.Skipped)
+	if n := s.redactor.Skipped(); n > 0 {
+		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", n)
 	}
 	if store := s.environment.State.S3; store != nil {
 		for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
@@ -151,7 +151,7 @@ func (s *session) readIdentity() error {
 	}
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
-			s.known = append(s.known, strings.TrimSpace(line))
+			s.hide(strings.TrimSpace(line))
 		}
 	}
 	return nil

@@ -31,7 +31,6 @@ func (s *session) secretsCheck(context.Context) error {
 	var input *refusal.Error
 	switch {
 	case err == nil:
-		s.hide()
 		identity = &s.identity
 	case errors.As(err, &input):
 		s.report.WriteString("no age identity is given: the MACs were not checked\n")
@@ -166,7 +165,6 @@ func (s *session) changeAll(change func(name string, data []byte) ([]byte, error
 	if err := s.readIdentity(); err != nil {
 		return err
 	}
-	s.hide()
 	names, err := secrets.List(s.Repository)
 	if err != nil {
 		return err
