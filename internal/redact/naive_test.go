@@ -86,7 +86,7 @@ func FuzzNaive(f *testing.F) {
 
 // Long values, too, but for what they repeat.
 func TestNaiveLong(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(15) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		secret := made(150+random.IntN(400), alphanumeric[:20])
 		set := New(secret, secret[:60]+"-other")

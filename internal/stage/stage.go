@@ -189,7 +189,9 @@ func (s *session) say(format string, args ...any) {
 		case name:
 			args[i] = string(arg)
 		case string:
-			args[i] = s.redactor.String(arg)
+			if !s.isName(arg) {
+				args[i] = s.redactor.String(arg)
+			}
 		case error:
 			args[i] = s.redactor.String(arg.Error())
 		case fmt.Stringer:
@@ -197,6 +199,11 @@ func (s *session) say(format string, args ...any) {
 		}
 	}
 	fmt.Fprintf(s.Stderr, format+"\n", args...)
+}
+
+// isName says that a text is the name of the environment or of one of its layers.
+func (s *session) isName(text string) bool {
+	return text == s.Environment || slices.ContainsFunc(s.result.Layers, func(l *Layer) bool { return l.Name == text })
 }
 
 // A name is a word of ours, of OpenTofu's or of the repository's, which is not
