@@ -209,6 +209,8 @@ func (r *root) applyPlan(ctx context.Context) (outputs tofu.Outputs, err error) 
 	after := context.WithoutCancel(ctx)
 	lost, lostErr := r.rescue(after)
 	own, lockErr := r.freeOwnLock(after, begun)
+	// Values that came into being in this apply are known by the state, and only by it.
+	r.unwritten = lost || lostErr != nil || err != nil || r.complainsOfState()
 	switch {
 	case err == nil && code == tofu.ExitOK:
 		r.row.Applied = true

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"slipway/internal/environment"
@@ -195,6 +196,12 @@ func ofState(d tofu.Diagnostic) bool {
 
 // complain keeps a tool's own words for the console.
 func (r *root) complain(text string) { r.complaints.WriteString(r.name + ": " + plain(text) + "\n") }
+
+// complainsOfState says that tofu told of an error with the state, such as that it could
+// not be written.
+func (r *root) complainsOfState() bool {
+	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && ofState(d) })
+}
 
 // learn has the redactor know what the state holds that is marked as sensitive.
 func (r *root) learn(ctx context.Context) error {
