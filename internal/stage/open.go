@@ -160,9 +160,12 @@ func (s *session) readIdentity() error {
 // refuseSecrets makes a refusal of what is wrong with a SOPS file.
 func refuseSecrets(name string, err error) error {
 	var foreign *secrets.ForeignError
+	var undeclared *secrets.UndeclaredError
 	switch {
 	case errors.As(err, &foreign):
 		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+name, "%v", err)
+	case errors.As(err, &undeclared):
+		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", name, name, undeclared.Variable), "%v", err)
 	case errors.Is(err, secrets.ErrPlain):
 		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+name, "%v", err)
 	}

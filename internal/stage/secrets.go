@@ -88,7 +88,7 @@ func (s *session) secretsEdit(context.Context) error {
 	s.hide(strings.Split(string(data), "\n")...)
 	values, err := readDotenv(data)
 	if err != nil {
-		return refusal.New("write NAME=value on each line", "the content is no dotenv file")
+		return refusal.New("write NAME=value on each line, and each name once", "the content is no dotenv file")
 	}
 	for _, value := range values {
 		s.hide(value)

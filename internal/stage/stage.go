@@ -150,6 +150,7 @@ func Run(ctx context.Context, name string, o Options) int {
 		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
 		defer cancel()
 	}
+	secrets.LogTo(logs{s})
 	err := stages[name](s, ctx)
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
@@ -199,6 +200,14 @@ func (s *session) say(format string, args ...any) {
 		}
 	}
 	fmt.Fprintf(s.Stderr, format+"\n", args...)
+}
+
+// logs is where libraries write what they think of: the console, masked.
+type logs struct{ *session }
+
+func (l logs) Write(p []byte) (int, error) {
+	_, err := io.WriteString(l.Stderr, plain(l.redactor.String(string(p))))
+	return len(p), err
 }
 
 // isName says that a text is the name of the environment or of one of its layers.
