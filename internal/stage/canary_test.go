@@ -123,7 +123,7 @@ output "password" {
 		"quotes and line breaks":       "canary \"quoted\" & 'odd'\nsecond <line> canary %$\\ end",
 		"in an open attribute":         "canary-open-attribute-77",
 		"of the bucket":                "canary-of-the-bucket-31",
-		"of the state":                 "canary-passphrase-of-the-state",
+		"of the state":                 "canary-passphrase-of-the-state-4fQ9zR7tWk2X",
 		"that only the state knows":    "canary-born-in-state",
 		"the age identity":             p.key.String(),
 		"that no tool is given":        "canary-of-nobody-2291",
@@ -174,7 +174,7 @@ output "password" {
 	p.secret["TF_VAR_fail"] = "plan"
 	p.seal()
 	look("plan", Failed).says(t, "refused: ***")
-	p.secret["STATE_PASSPHRASE"] = "canary-passphrase-that-is-wrong"
+	p.secret["STATE_PASSPHRASE"] = "canary-passphrase-that-is-wrong-8mB3yH6pLc5V"
 	p.seal()
 	look("plan", BadInput)
 	look("destroy", BadInput)

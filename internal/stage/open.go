@@ -2,10 +2,6 @@ package stage
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -184,23 +180,7 @@ func (s *session) ownFile() string {
 	return "credentials/" + s.Environment + ".enc.env"
 }
 
-// A marker is an object beside the states of an environment. It says whose they
-// are, and holds a proof of the passphrase that seals them.
-type marker struct {
-	Version     int    `json:"version"` // 1
-	Environment string `json:"environment"`
-	Proof       string `json:"proof"` // HMAC-SHA256 under the passphrase
-}
-
 func (s *session) markerKey() string { return s.Environment + "/environment.json" }
-
-// proof shows that one knows the passphrase. As a passphrase is random and has
-// 128 bits at least, the proof does not help to find it.
-func (s *session) proof(passphrase string) string {
-	mac := hmac.New(sha256.New, []byte(passphrase))
-	mac.Write([]byte("slipway environment " + s.Environment))
-	return hex.EncodeToString(mac.Sum(nil))
-}
 
 // open loads the environment and makes sure that the store is its own, before
 // any tool starts.
@@ -226,15 +206,15 @@ func (s *session) open(ctx context.Context) error {
 }
 
 func (s *session) checkMarker(data []byte) error {
-	var m marker
-	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
+	m, err := readMarker(data)
+	if err != nil {
 		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.markerKey(), s.store.Name())
 	}
 	if m.Environment != s.Environment {
 		return refusal.New("$EDITOR environments/"+s.Environment+"/environment.yaml", "%s belongs to environment %q", s.store.Name(), m.Environment)
 	}
 	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
-		if value := s.credentials[variable]; value != "" && hmac.Equal([]byte(s.proof(value)), []byte(m.Proof)) {
+		if m.provedBy(s.credentials[variable]) {
 			return nil
 		}
 	}
