@@ -20,7 +20,7 @@ const (
 	shortestPlain = 4
 	// Of a value that is longer than common, only the commonest encodings are
 	// looked for; of one longer than lined, no line for its own sake.
-	common = 16 << 10
+	common = 4 << 10
 	lined  = 4 << 10
 )
 

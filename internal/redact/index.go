@@ -104,8 +104,8 @@ func (x *index) add(f form, owner int32) {
 		x.start(id, 0, min(len(p), 128))
 	default:
 		stride := seed
-		if len(p) > 8<<10 {
-			stride = 32
+		if len(p) > 1<<10 {
+			stride = 4 * seed
 		}
 		x.start(id, 0, piece)
 		for at := stride; at+piece <= len(p); at += stride {

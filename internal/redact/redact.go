@@ -9,7 +9,7 @@
 //   - values of fewer than 4 bytes, and encodings of those of fewer than 8: they
 //     would mask ordinary text. Skipped counts the former;
 //   - parts of values: of one that means up to 96 bytes all of it must be there, of
-//     a longer one 31 bytes in a row (55 of one longer than 8 KiB);
+//     a longer one 31 bytes in a row (55 of one longer than 1 KiB);
 //   - a value that a program compressed, encrypted, hashed or reversed, or that
 //     stands in UTF-16, in EBCDIC, or in an encoding of an encoding that is not listed.
 package redact

@@ -3,6 +3,7 @@ package report
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Masked is e with mask over each text that can hold a value: messages, and the keys
@@ -32,8 +33,8 @@ var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*(?:"\]|$)`)
 // MaskAddress puts mask over the keys in an address.
 func MaskAddress(address string, mask func(string) string) string {
 	return instanceKey.ReplaceAllStringFunc(address, func(key string) string {
-		if len(key) < len(`[""]`) {
-			return mask(key)
+		if !strings.HasSuffix(key[2:], `"]`) {
+			return key[:2] + mask(key[2:])
 		}
 		return key[:2] + mask(key[2:len(key)-2]) + key[len(key)-2:]
 	})
