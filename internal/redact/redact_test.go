@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"math/rand/v2"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -241,4 +243,30 @@ func FuzzWriter(f *testing.F) {
 			t.Fatalf("%q became %q", before+after, other)
 		}
 	})
+}
+
+// A writer learns what its set learns, also while it writes, and others write, too.
+func TestAddWhileWriting(t *testing.T) {
+	set := New()
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			w := set.Writer(discard{})
+			for range 200 {
+				_, _ = w.Write([]byte("secret-number-0 and secret-number-150\n"))
+			}
+		})
+	}
+	var out bytes.Buffer
+	w := set.Writer(&out)
+	for i := range 200 {
+		secret := fmt.Sprintf("secret-number-%d", i)
+		set.Add(secret)
+		_, _ = w.Write([]byte("<" + secret + ">\n"))
+	}
+	wait.Wait()
+	_ = w.Flush()
+	if got := out.String(); got != strings.Repeat("<***>\n", 200) {
+		t.Errorf("got %q", got)
+	}
 }
