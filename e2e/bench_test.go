@@ -45,7 +45,7 @@ func TestBenchWarm(t *testing.T) {
 	stop, port := c.serve(t)
 	defer stop()
 	bucket := state.S3{Bucket: "slipway-local", Endpoint: "http://127.0.0.1:" + port, Region: "us-east-1", AccessKey: "access-key", SecretKey: "secret-key-of-the-tests"}
-	encryption, err := state.Encryption("passphrase-of-the-tests-1234", "")
+	encryption, err := state.Encryption("passphrase-of-the-tests-1234-Kq7Zt2Vn9Xb4Rm", "")
 	if err != nil {
 		t.Fatal(err)
 	}

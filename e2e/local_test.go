@@ -95,7 +95,7 @@ func (c *checkout) file(t *testing.T, path, text string) {
 func (c *checkout) seal(t *testing.T, more map[string]string) {
 	t.Helper()
 	values := map[string]string{
-		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234",
+		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234-Kq7Zt2Vn9Xb4Rm",
 		"OS_AUTH_URL": "http://cloudsim:9000/-/openstack/identity/v3/", "OS_REGION_NAME": "sim1", "OS_TENANT_NAME": "slipway", "OS_USER_DOMAIN_NAME": "Default",
 		"OS_USERNAME": "cloud-user", "OS_PASSWORD": "openstack-password-of-the-tests",
 		"OVH_ENDPOINT": "http://cloudsim:9000/-/ovh", "OVH_APPLICATION_KEY": "ovh-key", "OVH_APPLICATION_SECRET": "cloudsim-application-secret", "OVH_CONSUMER_KEY": "ovh-consumer-key-of-the-tests",

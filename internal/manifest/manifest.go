@@ -89,6 +89,9 @@ func Digest(data []byte) string {
 
 // Seal writes the manifest, with its MAC under the environment's passphrase.
 func Seal(m Manifest, passphrase string) ([]byte, error) {
+	if passphrase == "" {
+		return nil, errNoPassphrase
+	}
 	m.Version = 1
 	m.MAC = ""
 	body, err := json.Marshal(m)
@@ -98,6 +101,9 @@ func Seal(m Manifest, passphrase string) ([]byte, error) {
 	m.MAC = mac(body, passphrase)
 	return encode(m)
 }
+
+// Under no passphrase anybody could make a MAC.
+var errNoPassphrase = errors.New("a manifest cannot be made without a passphrase")
 
 // ErrChanged says that a manifest is not as it was made.
 var ErrChanged = errors.New("the manifest was changed since it was made, or by another environment's passphrase")

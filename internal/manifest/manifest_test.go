@@ -118,3 +118,27 @@ func TestDiffers(t *testing.T) {
 		}
 	}
 }
+
+// Without a passphrase there is no MAC: none is made, and one that was made under the
+// empty passphrase opens for nobody.
+func TestNoPassphrase(t *testing.T) {
+	if data, err := Seal(example(), ""); err == nil {
+		t.Errorf("it is sealed: %s", data)
+	}
+	m := example()
+	m.MAC = ""
+	body, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.MAC = mac(body, "")
+	forged, err := encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, passphrases := range [][]string{{""}, {"", ""}, {passphrase, ""}, nil} {
+		if _, err := Open(forged, passphrases...); !errors.Is(err, ErrChanged) {
+			t.Errorf("%q: %v", passphrases, err)
+		}
+	}
+}

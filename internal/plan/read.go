@@ -38,7 +38,7 @@ func Read(from io.Reader) (Summary, []string, error) {
 		return Summary{}, nil, errUnknown
 	}
 	for name := range r.secret {
-		r.hide(r.variables[name], true)
+		r.hide(name, r.variables[name], true)
 	}
 	r.order()
 	return r.summary, r.found(), nil
@@ -132,7 +132,7 @@ func (r *reading) resourceChange() (*tfjson.ResourceChange, error) {
 	if rc.Address == "" || rc.Change == nil {
 		return nil, errShape
 	}
-	r.hideChange(rc.Change)
+	r.hideChange("", rc.Change)
 	return rc, nil
 }
 
@@ -141,7 +141,7 @@ func (r *reading) output(name string) error {
 	if err := r.Decode(&c); err != nil {
 		return err
 	}
-	r.hideChange(&c)
+	r.hideChange(name, &c)
 	if !c.Actions.NoOp() {
 		r.summary.Outputs = append(r.summary.Outputs, name)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"slipway/internal/redact"
 )
 
 // Sensitive returns the values that the output of `tofu show -json` for a state
@@ -39,13 +41,13 @@ func (r *reading) state() error {
 	})
 }
 
-func (r *reading) stateOutput(string) error {
+func (r *reading) stateOutput(name string) error {
 	var output struct {
 		Sensitive bool `json:"sensitive"`
 		Value     any  `json:"value"`
 	}
 	err := r.Decode(&output)
-	r.hide(output.Value, output.Sensitive)
+	r.hide(name, output.Value, output.Sensitive)
 	return err
 }
 
@@ -76,7 +78,7 @@ func (r *reading) stateResource() error {
 	if len(resource.SensitiveValues) > 0 && json.Unmarshal(resource.SensitiveValues, &mark) != nil {
 		mark = true
 	}
-	r.hide(resource.AttributeValues, mark)
+	r.hide("", resource.AttributeValues, mark)
 	return nil
 }
 
@@ -110,12 +112,16 @@ func (r *reading) configuration() error {
 	})
 }
 
-func (r *reading) hideChange(c *tfjson.Change) {
-	r.hide(c.Before, c.BeforeSensitive)
-	r.hide(c.After, c.AfterSensitive)
+func (r *reading) hideChange(name string, c *tfjson.Change) {
+	r.hide(name, c.Before, c.BeforeSensitive)
+	r.hide(name, c.After, c.AfterSensitive)
 }
 
-func (r *reading) hide(value, mark any) { r.sensitive = append(r.sensitive, marked(value, mark)...) }
+// hide notes what is secret of a value that mark belongs to. The name is that of a
+// variable or an output, and empty for a resource, whose attributes have names.
+func (r *reading) hide(name string, value, mark any) {
+	marked{name: name, found: &r.sensitive}.collect(value, mark)
+}
 
 // found are the sensitive values, sorted, each once.
 func (r *reading) found() []string {
@@ -123,36 +129,55 @@ func (r *reading) found() []string {
 	return slices.Compact(r.sensitive)
 }
 
-// marked collects the leaves of value at whose place, or above, mark holds true.
-func marked(value, mark any) []string {
+// marked collects the texts and numbers of a value at whose place, or above, mark
+// holds true. What is marked itself is secret. What is only part of something
+// marked, such as the port of a connection, may not be: redact.Leaf decides.
+type marked struct {
+	name   string // of the place
+	part   bool   // the mark is above
+	within bool   // a name above is one for secrets
+	found  *[]string
+}
+
+func (m marked) collect(value, mark any) {
 	if mark == nil || mark == false {
-		return nil
+		return
 	}
-	var found []string
 	switch value := value.(type) {
 	case nil, bool: // as good as no secret
 	case map[string]any:
 		for name, child := range value {
-			found = append(found, marked(child, at(mark, name))...)
+			below := marked{name, m.part || mark == true, m.within || redact.SecretName(m.name), m.found}
+			if below.part && redact.Key(name) {
+				*m.found = append(*m.found, name)
+			}
+			below.collect(child, at(mark, name))
 		}
 	case []any:
+		below := m
+		below.part = m.part || mark == true
 		for i, child := range value {
-			below := mark
+			markBelow := mark
 			if marks, ok := mark.([]any); ok {
-				below = nil
+				markBelow = nil
 				if i < len(marks) {
-					below = marks[i]
+					markBelow = marks[i]
 				}
 			}
-			found = append(found, marked(child, below)...)
+			below.collect(child, markBelow)
 		}
 	default:
+		text := fmt.Sprint(value)
 		// A tree of marks at a leaf marks nothing.
-		if mark == true {
-			found = append(found, fmt.Sprint(value))
+		if mark != true {
+			return
+		}
+		if m.part && redact.Leaf(m.name, m.within, text) || !m.part && redact.Whole(m.name, text) {
+			*m.found = append(*m.found, text)
+		} else if parts, structured := redact.Parts(text); structured {
+			*m.found = append(*m.found, parts...)
 		}
 	}
-	return found
 }
 
 // at is the mark of an attribute below one that mark belongs to.
@@ -161,4 +186,17 @@ func at(mark any, name string) any {
 		return marks[name]
 	}
 	return mark
+}
+
+// Output returns the secrets in a sensitive output, of its JSON.
+func Output(name string, value json.RawMessage) []string {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var decoded any
+	if decoder.Decode(&decoded) != nil {
+		return nil
+	}
+	var r reading
+	r.hide(name, decoded, true)
+	return r.found()
 }

@@ -2,12 +2,13 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"html"
 	"net/url"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,67 +18,80 @@ const (
 	shortest = 8
 	// shortestPlain is the length from which a value is recognised as it is.
 	shortestPlain = 4
-	// A pattern that is longer than longest is known by its pieces. Together they
-	// cover it, so a long value is masked whole, and little needs to be held back.
-	longest = 64
-	piece   = 32
+	// Of a value that is longer than common, only the commonest encodings are
+	// looked for; of one longer than lined, no line for its own sake.
+	common = 4 << 10
+	lined  = 4 << 10
 )
 
-// patternsOf lists everything by which a value is recognised: the value, each of
-// its lines, and the encodings of all of these.
-func patternsOf(value string) []string {
-	var patterns []string
-	add := func(p string) { patterns = append(patterns, pieces(p)...) }
-	texts := []string{value, strings.TrimSpace(value)}
+// formsOf lists everything by which a value is recognised. A structured value, such
+// as a configuration file, is no secret in every part: its parts are added on
+// their own.
+func formsOf(value string, structured bool) []form {
+	var forms []form
+	untrimmed := value
+	value = strings.TrimSpace(value)
+	for _, spelling := range spellings(value) {
+		all, sure := meaning(spelling)
+		forms = append(forms, form{bytes: all, pieces: !structured, lines: lineStarts(spelling, len(all))})
+		if len(sure) < len(all) {
+			forms = append(forms, form{bytes: sure, pieces: !structured})
+		}
+	}
+	list := encodings(value)
+	if value != untrimmed {
+		// A key that ends in a line break is encoded with it.
+		list = append(list, base64.StdEncoding.EncodeToString([]byte(untrimmed)), base64.URLEncoding.EncodeToString([]byte(untrimmed)))
+	}
+	for _, encoded := range list {
+		all, _ := meaning(encoded)
+		forms = append(forms, form{bytes: all, pieces: true})
+	}
+	return forms
+}
+
+// lineStarts are the places in the meaning of a value where its lines begin.
+func lineStarts(value string, length int) (at []int) {
+	if length <= longest {
+		return nil
+	}
+	n := 0
 	for line := range strings.Lines(value) {
-		texts = append(texts, strings.TrimSpace(line))
-	}
-	for _, text := range texts {
-		if len(text) < shortest {
-			continue
+		if n > 0 {
+			at = append(at, n)
 		}
-		for _, p := range encodings(text) {
-			if len(p) >= shortest {
-				add(p)
-			}
-		}
+		all, _ := meaning(line)
+		n += len(all)
 	}
-	if trimmed := strings.TrimSpace(value); len(patterns) == 0 && len(trimmed) >= shortestPlain {
-		add(trimmed)
-	}
-	return patterns
+	return at
 }
 
-// pieces cuts what is too long for one pattern. The last piece overlaps the one
-// before it.
-func pieces(p string) []string {
-	if len(p) <= longest {
-		return []string{p}
+// spellings are the ways to write a value whose reading is not surely the same:
+// where its own characters look like an escape.
+func spellings(value string) []string {
+	list := []string{value}
+	if valid := string([]rune(value)); valid != value {
+		list = append(list, valid) // as encoders of JSON write what is no UTF-8
 	}
-	var cut []string
-	for at := 0; at+piece <= len(p); at += piece {
-		cut = append(cut, p[at:at+piece])
+	if len(value) > common || !strings.ContainsAny(value, "\\%&${}\x1b") {
+		return list
 	}
-	return append(cut, p[len(p)-piece:])
+	return append(list, allSpellings(value)...)
 }
 
-// encodings lists text as the programs that we run may print it.
-func encodings(text string) []string {
-	list := []string{
-		text,
-		strings.ReplaceAll(text, "\n", "\r\n"),
-		hex.EncodeToString([]byte(text)),
-		strings.ToUpper(hex.EncodeToString([]byte(text))),
-		html.EscapeString(text),
-		strings.ReplaceAll(text, "'", `'\''`), // within a shell's single quotes
+func allSpellings(value string) (list []string) {
+	quoted := quotations(value)
+	list = append(list, quoted...)
+	for _, q := range quoted {
+		list = append(list, quotations(q)...) // JSON within JSON
 	}
-	list = append(list, base64s(text)...)
-	list = append(list, urls(text)...)
-	for _, quoted := range quotations(text) {
-		list = append(list, quoted)
-		list = append(list, quotations(quoted)...) // JSON within JSON
+	query := url.QueryEscape(value)
+	var each strings.Builder // byte by byte, where no two make an escape
+	for i := range len(value) {
+		each.WriteString("%" + hex.EncodeToString([]byte{value[i]}))
 	}
-	return list
+	list = append(list, each.String())
+	return append(list, query, url.PathEscape(value), url.QueryEscape(query), html.EscapeString(value), strings.ReplaceAll(value, "'", `'\''`))
 }
 
 // quotations are text within the double quotes of JSON, with and without its
@@ -102,43 +116,63 @@ func quotations(text string) []string {
 	}
 }
 
-var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
-
-// urls are the ways to write text in a URL, with either case of the digits.
-func urls(text string) []string {
-	var all strings.Builder
-	for i := range len(text) {
-		if c := text[i]; c == '-' || c == '_' || c == '.' || c == '~' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' {
-			all.WriteByte(c)
-		} else {
-			all.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
+// encodings lists text in the digits and alphabets that programs print bytes in.
+func encodings(text string) []string {
+	list := []string{hex.EncodeToString([]byte(text))}
+	if len(text) > common {
+		return append(list, cores64(base64.StdEncoding, text)...)
+	}
+	list = append(list, strings.ToUpper(list[0]), decimals(text))
+	texts := []string{text}
+	for _, quoted := range quotations(text)[:2] { // JSON in base64
+		if !slices.Contains(texts, quoted) {
+			texts = append(texts, quoted)
 		}
 	}
-	var list []string
-	for _, p := range []string{url.QueryEscape(text), url.PathEscape(text), url.UserPassword("", text).String()[1:], all.String()} {
-		list = append(list, p, percent.ReplaceAllStringFunc(p, strings.ToLower))
+	for _, text := range texts {
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			whole := encoding.EncodeToString([]byte(text))
+			list = append(list, whole, strings.TrimRight(whole, "="))
+			for _, core := range cores64(encoding, text) {
+				list = append(list, core)
+				list = append(list, cores64(encoding, core)...)
+			}
+			list = append(list, encoding.EncodeToString([]byte(whole)))
+		}
+		for _, encoding := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {
+			whole := encoding.EncodeToString([]byte(text))
+			list = append(list, whole, strings.TrimRight(whole, "="))
+			list = append(list, cores32(encoding, text)...)
+		}
 	}
 	return list
 }
 
-// base64s are the encodings of text alone, also wrapped, and the characters that
-// it alone decides where it is part of something longer, such as the password in
-// user:password.
-func base64s(text string) []string {
-	var list []string
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		whole := encoding.EncodeToString([]byte(text))
-		list = append(list, whole)
-		for _, columns := range []int{64, 76} {
-			for at := columns; at < len(whole)+columns; at += columns {
-				list = append(list, whole[at-columns:min(at, len(whole))])
-			}
-		}
-		for offset := range 3 {
-			shifted := encoding.EncodeToString(append(make([]byte, offset), text...))
-			// Each character holds 6 bits of the bytes' 8.
-			list = append(list, shifted[(offset*8+5)/6:(offset+len(text))*8/6])
-		}
+// decimals are the bytes as Go prints a slice of them, and JSON an array: what
+// stands between them is passed over.
+func decimals(text string) string {
+	var b []byte
+	for i := range len(text) {
+		b = strconv.AppendUint(b, uint64(text[i]), 10)
+	}
+	return string(b)
+}
+
+// cores64 are the characters that text alone decides where it is part of something
+// longer, such as the password in user:password.
+func cores64(encoding *base64.Encoding, text string) (list []string) {
+	for offset := range 3 {
+		shifted := encoding.EncodeToString(append(make([]byte, offset), text...))
+		// Each character holds 6 bits of the bytes' 8.
+		list = append(list, shifted[(offset*8+5)/6:(offset+len(text))*8/6])
+	}
+	return list
+}
+
+func cores32(encoding *base32.Encoding, text string) (list []string) {
+	for offset := range 5 {
+		shifted := encoding.EncodeToString(append(make([]byte, offset), text...))
+		list = append(list, shifted[(offset*8+4)/5:(offset+len(text))*8/5])
 	}
 	return list
 }

@@ -221,6 +221,30 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// What can be seen of the credentials without a key is looked at for each pull
+// request, before anything else is: from forks, too, and with no secret.
+func TestChecksOfEachPullRequest(t *testing.T) {
+	var w workflow
+	text := read(t)["checks.yml"]
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, s := range w.Jobs["checks"].Steps {
+		if s.Run != "" {
+			commands = append(commands, s.Run)
+		}
+	}
+	for _, want := range []string{"environments", "secrets check", "fmt", "validate", "lint", "test"} {
+		if !slices.Contains(commands, "dagger call "+want) {
+			t.Errorf("%s is not run: %q", want, commands)
+		}
+	}
+	if bytes.Contains(text, []byte("secrets.")) || !bytes.Contains(text, []byte("  pull_request:\n")) || w.Jobs["checks"].If != "" {
+		t.Error("the checks need a secret, or are not run for each pull request")
+	}
+}
+
 // actionlint knows the language of the workflows.
 func TestActionlint(t *testing.T) {
 	var out bytes.Buffer

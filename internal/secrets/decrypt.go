@@ -104,7 +104,7 @@ func load(name string, data []byte) (sops.Tree, error) {
 		// The library's own text can quote a line of a file that is not encrypted.
 		return sops.Tree{}, fmt.Errorf("%s cannot be read as a SOPS file", name)
 	}
-	return tree, nil
+	return tree, refuseTwice(name, data, tree)
 }
 
 // recipients lists the age recipients of a file, in its order.
@@ -154,7 +154,7 @@ func open(name string, tree sops.Tree, identity Identity) (key []byte, cipher so
 	if err != nil || sealed != mac {
 		return nil, nil, fmt.Errorf("%s does not match its MAC: it was changed without sops", name)
 	}
-	return key, cipher, nil
+	return key, cipher, refuseUndeclared(name, tree)
 }
 
 // variableName is what the environment of a process can hold portably.
@@ -176,11 +176,15 @@ func Decrypt(name string, data []byte, identity Identity) (map[string]string, er
 // variables reads a decrypted tree.
 func variables(name string, tree sops.Tree) (map[string]string, error) {
 	values := map[string]string{}
+	var others map[string]string
 	for _, branch := range tree.Branches {
 		for _, item := range branch {
 			key, ok := item.Key.(string)
 			if !ok {
 				continue // a comment
+			}
+			if key == EmptyVariables {
+				continue // a list of ours
 			}
 			if !variableName.MatchString(key) {
 				return nil, fmt.Errorf("%s has %q, which is no name of a variable", name, key)
@@ -191,7 +195,13 @@ func variables(name string, tree sops.Tree) (map[string]string, error) {
 			case sops.TreeBranch, []interface{}, nil:
 				return nil, fmt.Errorf("%s has a %q that is not one plain value", name, key)
 			default:
-				values[key] = fmt.Sprint(value)
+				if others == nil {
+					var err error
+					if others, err = printed(name, tree); err != nil {
+						return nil, err
+					}
+				}
+				values[key] = others[key]
 			}
 		}
 	}

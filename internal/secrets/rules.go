@@ -102,7 +102,12 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 		fail(fmt.Errorf("%s is the plain text of %s", f.Path, sealed), "git rm --cached "+f.Path+" && rm "+f.Path+", and change every secret in it")
 		return
 	}
-	if f.Recipients, err = Recipients(f.Path, data); err != nil {
+	f.Recipients, err = Recipients(f.Path, data)
+	if errors.Is(err, ErrTwice) {
+		fail(err, "git log -p -- "+f.Path)
+		return
+	}
+	if err != nil {
 		fail(err, "sops --encrypt --in-place "+f.Path+", and change every secret in it if it was ever committed")
 		return
 	}
@@ -115,6 +120,13 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 		fail(fmt.Errorf("%s is encrypted to %s, and .sops.yaml names %s", f.Path, strings.Join(f.Recipients, ", "), strings.Join(wanted, ", ")),
 			"dagger call secrets update-keys --file="+f.Path)
 		return
+	}
+	// The list of empty variables is sealed, but whether there is one can be seen.
+	if tree, err := load(f.Path, data); err == nil {
+		if names := empty(tree); len(names) > 0 && value(tree, EmptyVariables) == "" {
+			fail(&UndeclaredError{f.Path, names[0]}, "git log -p -- "+f.Path)
+			return
+		}
 	}
 	if identity == nil {
 		return

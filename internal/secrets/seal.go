@@ -45,6 +45,10 @@ func Set(name string, data []byte, identity Identity, variable, value string) ([
 		return nil, err
 	}
 	key, cipher, err := open(name, tree, identity)
+	var undeclared *UndeclaredError
+	if errors.As(err, &undeclared) && slices.Equal(undeclaredIn(tree), []string{variable}) {
+		err = nil // who has the key says now what it is to be
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +127,7 @@ func emit(name string, tree sops.Tree, key []byte, cipher sops.Cipher) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	declare(&tree)
 	mac, err := tree.Encrypt(key, cipher)
 	if err != nil {
 		return nil, fmt.Errorf("seal %s: %w", name, err)

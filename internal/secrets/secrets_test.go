@@ -3,11 +3,14 @@ package secrets
 import (
 	"bytes"
 	"errors"
+	"io"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
 	"filippo.io/age"
+	"github.com/getsops/sops/v3"
 )
 
 // identity makes a new one and returns it with its recipient.
@@ -85,9 +88,14 @@ func TestTampering(t *testing.T) {
 	swapped := append([]string{}, lines...)
 	swapped[0] = "EMPTY=" + strings.SplitN(lines[1], "=", 2)[1]
 	for name, text := range map[string]string{
-		"a line is missing":          strings.Join(append([]string{lines[0]}, lines[2:]...), "\n"),
-		"a value under another name": strings.Join(swapped, "\n"),
-		"a plain value":              "NEW=plain\n" + data,
+		"a line is missing":           strings.Join(append([]string{lines[0]}, lines[2:]...), "\n"),
+		"a value under another name":  strings.Join(swapped, "\n"),
+		"a plain value":               "NEW=plain\n" + data,
+		"a value blanked by a second": data + "PLAIN=\n",
+		"a new empty value":           data + "OTHER=\n",
+		"a value blanked":             strings.Join(append([]string{"PLAIN="}, lines[1:]...), "\n"),
+		"a value twice":               data + lines[0] + "\n",
+		"metadata twice":              data + "sops_version=3.0.0\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if values, err := Decrypt("a.enc.env", []byte(text), i); err == nil {
@@ -164,5 +172,106 @@ func TestParseIdentityRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// Only who has the key can say that a value is meant to be empty.
+func TestEmptyValues(t *testing.T) {
+	i, recipient := identity(t)
+	data := string(seal(t, "a.enc.env", recipient)) + "OTHER=\n"
+	var undeclared *UndeclaredError
+	if _, err := Decrypt("a.enc.env", []byte(data), i); !errors.As(err, &undeclared) || undeclared.Variable != "OTHER" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Set("a.enc.env", []byte(data), i, "PLAIN", "x"); !errors.As(err, &undeclared) {
+		t.Errorf("another variable is set, and OTHER passes: %v", err)
+	}
+	for _, value := range []string{"", "now set"} {
+		after, err := Set("a.enc.env", []byte(data), i, "OTHER", value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := maps.Clone(sample)
+		want["OTHER"] = value
+		if got := mustDecrypt(t, "a.enc.env", after, i); !maps.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+	}
+	filled, err := Set("a.enc.env", seal(t, "a.enc.env", recipient), i, "EMPTY", "no more")
+	if err != nil || strings.Contains(string(filled), EmptyVariables) {
+		t.Errorf("%v: the list of no variables is kept: %s", err, filled)
+	}
+}
+
+// What is no text is as `sops -d` prints it, which is what a person compares with.
+func TestPrinted(t *testing.T) {
+	i, recipient := identity(t)
+	for name, c := range map[string]struct {
+		plain string
+		want  map[string]string
+	}{
+		"a.enc.yaml": {
+			"DATE: 2024-02-29\nTIME: 2024-02-29T12:34:56Z\nZONE: 2024-02-29T12:34:56.5+02:00\nBIG: 9007199254740993\nBIGGER: 123456789012345678\nFLOAT: 1.50\nEXPONENT: 1e30\nBOOL: true\nTEXT: \"2024-02-29\"\nOCTAL: \"0123\"\n",
+			map[string]string{"BIG": "9007199254740993", "BIGGER": "123456789012345678", "BOOL": "true", "TEXT": "2024-02-29", "OCTAL": "0123", "DATE": "2024-02-29T00:00:00Z", "TIME": "2024-02-29T12:34:56Z"},
+		},
+		"a.enc.json": {
+			`{"BIG": 9007199254740993, "FLOAT": 1.50, "EXPONENT": 1e30, "SMALL": 0.0000001, "MILLIONS": 12345678, "BOOL": false, "TEXT": "1e30"}`,
+			map[string]string{"BOOL": "false", "TEXT": "1e30", "MILLIONS": "12345678"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, err := storeFor(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			branches, err := store.LoadPlainFile([]byte(c.plain))
+			if err != nil {
+				t.Fatal(err)
+			}
+			group, err := keyGroup([]string{recipient})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealed, err := sealWithNewKey(name, sops.Tree{Branches: branches, Metadata: sops.Metadata{KeyGroups: []sops.KeyGroup{group}}, FilePath: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := mustDecrypt(t, name, sealed, i)
+			// What sops -d does: it decrypts the tree and emits it.
+			tree, err := load(name, sealed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := open(name, tree, i); err != nil {
+				t.Fatal(err)
+			}
+			shown, err := store.EmitPlainFile(tree.Branches)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for key, value := range got {
+				if !regexp.MustCompile(`(?m)"?` + key + `"?: "?` + regexp.QuoteMeta(value) + `"?,?$`).Match(shown) {
+					t.Errorf("%s is %q, and sops -d prints\n%s", key, value, shown)
+				}
+			}
+			for key, want := range c.want {
+				if got[key] != want {
+					t.Errorf("%s is %q, not %q", key, got[key], want)
+				}
+			}
+		})
+	}
+}
+
+// What the sops library logs, such as the text of a comment that is not encrypted,
+// goes where we say.
+func TestLogTo(t *testing.T) {
+	i, recipient := identity(t)
+	var log bytes.Buffer
+	LogTo(&log)
+	t.Cleanup(func() { LogTo(io.Discard) })
+	mustDecrypt(t, "a.enc.env", append([]byte("#canary-in-a-comment\n"), seal(t, "a.enc.env", recipient)...), i)
+	if !strings.Contains(log.String(), "canary-in-a-comment") {
+		t.Errorf("the log is %q", log.String())
 	}
 }

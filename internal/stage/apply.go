@@ -156,6 +156,8 @@ func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
 	after := context.WithoutCancel(ctx)
 	lost, lostErr := r.rescue(after)
 	inOrder := r.inOrder(after, code, err, lost, seen.changed)
+	// Values that came into being in this apply are known by the state, and only by it.
+	r.unwritten = inOrder != nil || lostErr != nil || r.complainsOfState()
 	if err == nil && code == tofu.ExitOK && inOrder == nil {
 		r.row.Applied = true
 		r.warn()

@@ -74,12 +74,17 @@ func (s *session) mark(ctx context.Context) error {
 			return err
 		}
 	}
-	data, err := json.Marshal(marker{1, s.Environment, s.proof(s.credentials[state.Passphrase])})
+	passphrase := s.credentials[state.Passphrase]
+	if m, err := readMarker(old); err == nil && m.Version == 2 && m.provedBy(passphrase) {
+		return nil
+	}
+	m, err := newMarker(s.Environment, passphrase)
 	if err != nil {
 		return err
 	}
-	if string(data) == string(old) {
-		return nil
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(&s.report, "marked it as that of environment %s\n", s.Environment)
 	return s.store.Write(ctx, s.markerKey(), data)

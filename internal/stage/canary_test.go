@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -122,7 +123,7 @@ output "password" {
 		"quotes and line breaks":       "canary \"quoted\" & 'odd'\nsecond <line> canary %$\\ end",
 		"in an open attribute":         "canary-open-attribute-77",
 		"of the bucket":                "canary-of-the-bucket-31",
-		"of the state":                 "canary-passphrase-of-the-state",
+		"of the state":                 "canary-passphrase-of-the-state-4fQ9zR7tWk2X",
 		"that only the state knows":    "canary-born-in-state",
 		"the age identity":             p.key.String(),
 		"that no tool is given":        "canary-of-nobody-2291",
@@ -173,7 +174,7 @@ output "password" {
 	p.secret["TF_VAR_fail"] = "plan"
 	p.seal()
 	look("plan", Failed).says(t, "refused: ***")
-	p.secret["STATE_PASSPHRASE"] = "canary-passphrase-that-is-wrong"
+	p.secret["STATE_PASSPHRASE"] = "canary-passphrase-that-is-wrong-8mB3yH6pLc5V"
 	p.seal()
 	look("plan", BadInput)
 	look("destroy", BadInput)
@@ -191,5 +192,38 @@ output "password" {
 				t.Errorf("the search does not find %q", form)
 			}
 		}
+	}
+}
+
+// What comes into being in an apply is known by the state alone. Where that cannot be
+// written, nothing of what tofu says of the failure is shown, and the run says so.
+func TestBlackBoxBornInALostApply(t *testing.T) {
+	p := newProject(t, `
+locals { born = sensitive(join("-", ["canary", terraform_data.one.id])) }
+resource "terraform_data" "one" { input = "one" }
+resource "terraform_data" "born" { input = local.born }
+resource "terraform_data" "fails" {
+  input = nonsensitive(terraform_data.born.output)
+  provisioner "local-exec" {
+    command     = "echo born: $SECRET; exit 1"
+    environment = { SECRET = nonsensitive(terraform_data.born.output) }
+  }
+}`)
+	p.run("bootstrap").must(t, Done)
+	failed := p.run("apply").must(t, Failed).says(t, "local-exec", "born: ***")
+	if strings.Contains(failed.left(t), "canary-") {
+		t.Errorf("a value that was born in the apply is shown:\n%s", failed.left(t))
+	}
+	p.run("destroy", confirm).must(t, Done)
+	p.store.failing(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/test/test.tfstate") {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		return false
+	})
+	lost := p.run("apply").must(t, Failed).says(t, "(terraform_data.fails", "dropped, as it may hold secrets: the state that this run made could not be written", "recovery/test.tfstate.age")
+	if text := lost.stdout + lost.stderr; strings.Contains(text, "canary-") || strings.Contains(text, "born: ") {
+		t.Errorf("a value that was born in the apply is shown:\n%s", text)
 	}
 }

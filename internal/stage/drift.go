@@ -37,8 +37,8 @@ func (s *session) drift(ctx context.Context) error {
 	after := context.WithoutCancel(ctx)
 	err = errors.Join(err, s.countDrift(after, &check))
 	s.changes = check.Status == drift.Drifted
+	check = check.Masked(s.redactor.String)
 	s.reportDrift(check)
-	check.Error, check.Hint = s.redactor.String(check.Error), s.redactor.String(check.Hint)
 	data, jsonErr := json.MarshalIndent(check, "", "  ")
 	if jsonErr != nil {
 		return errors.Join(err, jsonErr)
@@ -99,8 +99,12 @@ func (s *session) reportDrift(check drift.Check) {
 		fmt.Fprintf(&s.report, "%s: could not be checked\n", s.Environment)
 		return
 	}
-	fmt.Fprintf(&s.report, "%s: %s\n", s.Environment, check.Headline())
-	for _, line := range check.Lines() {
-		s.report.WriteString("  " + plain(strings.ReplaceAll(line, "\n", `\n`)) + "\n")
-	}
+	// The check is masked by its fields.
+	s.report.add(func(func(string) string) string {
+		text := fmt.Sprintf("%s: %s\n", s.Environment, check.Headline())
+		for _, line := range check.Lines() {
+			text += "  " + plain(strings.ReplaceAll(line, "\n", `\n`)) + "\n"
+		}
+		return text
+	})
 }

@@ -34,7 +34,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 		says   []string
 	}{
 		"a wrong passphrase": {
-			change: func(p *project) { p.secret["STATE_PASSPHRASE"] = "another-passphrase-of-length"; p.seal() },
+			change: func(p *project) { p.secret["STATE_PASSPHRASE"] = "another-passphrase-of-length-2nD7wG4sJx9T"; p.seal() },
 			code:   BadInput, says: []string{"STATE_PASSPHRASE in the credentials of test is not the passphrase that seals its state", "hint: git log -p -- credentials/test.enc.env"},
 		},
 		"a weak passphrase": {

@@ -95,7 +95,7 @@ type project struct {
 	providers string // mirror for tofu; empty: built-in ones only
 }
 
-const passphrase = "a-passphrase-for-tests-7Hq2v9"
+const passphrase = "a-passphrase-for-tests-7Hq2v9-Zx81mKqW"
 
 // newProject makes one. The test then runs beside others: most of its time goes
 // into waiting.

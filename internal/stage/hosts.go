@@ -109,7 +109,9 @@ func (s *session) await(ctx context.Context, hosts []remote.Host) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&s.report, "%s is up at %s\n", plain(h.Name), plain(h.Address))
+		s.report.add(func(mask func(string) string) string {
+			return fmt.Sprintf("%s is up at %s\n", plain(h.Name), mask(plain(h.Address)))
+		})
 	}
 	return nil
 }

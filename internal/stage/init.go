@@ -54,6 +54,9 @@ func (s *session) secretsInit(context.Context) error {
 	if err != nil {
 		return refusal.New("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
 	}
+	for _, variable := range open {
+		delete(values, variable) // what is not set is not there
+	}
 	sealed, err := secrets.Seal(name, values, recipients)
 	if err != nil {
 		return err
@@ -121,6 +124,9 @@ func readDotenv(data []byte) (map[string]string, error) {
 	for _, branch := range branches {
 		for _, item := range branch {
 			if name, ok := item.Key.(string); ok {
+				if _, twice := values[name]; twice {
+					return nil, fmt.Errorf("%s is in it twice", name)
+				}
 				values[name] = fmt.Sprint(item.Value)
 			}
 		}

@@ -2,10 +2,6 @@ package stage
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +12,7 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -47,8 +44,8 @@ func (s *session) load() error {
 		}
 		for variable, value := range values {
 			s.credentials[variable] = value
-			if !slices.Contains(settings, variable) {
-				s.known = append(s.known, value)
+			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
+				s.hide(value)
 			}
 		}
 		// The last file is the environment's own: who reads it may recover it.
@@ -59,9 +56,8 @@ func (s *session) load() error {
 	if err := s.refuseUnset(repository); err != nil {
 		return err
 	}
-	s.hide()
-	if s.redactor.Skipped > 0 {
-		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", s.redactor.Skipped)
+	if n := s.redactor.Skipped(); n > 0 {
+		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", n)
 	}
 	if store := s.environment.State.S3; store != nil {
 		for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
@@ -151,7 +147,7 @@ func (s *session) readIdentity() error {
 	}
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
-			s.known = append(s.known, strings.TrimSpace(line))
+			s.hide(strings.TrimSpace(line))
 		}
 	}
 	return nil
@@ -160,9 +156,12 @@ func (s *session) readIdentity() error {
 // refuseSecrets makes a refusal of what is wrong with a SOPS file.
 func refuseSecrets(name string, err error) error {
 	var foreign *secrets.ForeignError
+	var undeclared *secrets.UndeclaredError
 	switch {
 	case errors.As(err, &foreign):
 		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+name, "%v", err)
+	case errors.As(err, &undeclared):
+		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", name, name, undeclared.Variable), "%v", err)
 	case errors.Is(err, secrets.ErrPlain):
 		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+name, "%v", err)
 	}
@@ -181,23 +180,7 @@ func (s *session) ownFile() string {
 	return "credentials/" + s.Environment + ".enc.env"
 }
 
-// A marker is an object beside the states of an environment. It says whose they
-// are, and holds a proof of the passphrase that seals them.
-type marker struct {
-	Version     int    `json:"version"` // 1
-	Environment string `json:"environment"`
-	Proof       string `json:"proof"` // HMAC-SHA256 under the passphrase
-}
-
 func (s *session) markerKey() string { return s.Environment + "/environment.json" }
-
-// proof shows that one knows the passphrase. As a passphrase is random and has
-// 128 bits at least, the proof does not help to find it.
-func (s *session) proof(passphrase string) string {
-	mac := hmac.New(sha256.New, []byte(passphrase))
-	mac.Write([]byte("slipway environment " + s.Environment))
-	return hex.EncodeToString(mac.Sum(nil))
-}
 
 // open loads the environment and makes sure that the store is its own, before
 // any tool starts.
@@ -223,15 +206,15 @@ func (s *session) open(ctx context.Context) error {
 }
 
 func (s *session) checkMarker(data []byte) error {
-	var m marker
-	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
+	m, err := readMarker(data)
+	if err != nil {
 		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.markerKey(), s.store.Name())
 	}
 	if m.Environment != s.Environment {
 		return refusal.New("$EDITOR environments/"+s.Environment+"/environment.yaml", "%s belongs to environment %q", s.store.Name(), m.Environment)
 	}
 	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
-		if value := s.credentials[variable]; value != "" && hmac.Equal([]byte(s.proof(value)), []byte(m.Proof)) {
+		if m.provedBy(s.credentials[variable]) {
 			return nil
 		}
 	}

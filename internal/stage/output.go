@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/plan"
 	"slipway/internal/tofu"
 )
 
@@ -76,47 +77,38 @@ func (r *root) outputs(ctx context.Context) (tofu.Outputs, error) {
 	if err := json.Unmarshal(data, &outputs); err != nil {
 		return nil, fmt.Errorf("the outputs of %s are not JSON of a known version", r.name)
 	}
-	for _, o := range outputs {
+	for name, o := range outputs {
 		if o.Sensitive {
-			r.hide(leaves(o.Value)...)
+			r.hideMarked(plan.Output(name, o.Value)...)
 		}
 	}
 	return outputs, nil
 }
 
-// leaves are the texts and numbers in a JSON value.
-func leaves(data json.RawMessage) []string {
-	var found []string
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return found
-		}
-		switch token := token.(type) {
-		case string:
-			found = append(found, token)
-		case json.Number:
-			found = append(found, token.String())
-		}
-	}
-}
-
+// showOutputs shows the outputs, the sensitive ones by name only.
 func (r *root) showOutputs(outputs tofu.Outputs) {
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
 		value := "(sensitive)"
 		if !o.Sensitive {
-			var text string
-			var compact bytes.Buffer
-			switch {
-			case json.Unmarshal(o.Value, &text) == nil:
-				value = text
-			case json.Compact(&compact, o.Value) == nil:
-				value = compact.String()
-			}
+			value = outputText(o.Value)
+			r.shown.WriteString(value + "\n")
 		}
-		fmt.Fprintf(&r.report, "%s: %s = %s\n", r.name, plain(name), plain(value))
+		r.report.add(func(mask func(string) string) string {
+			return fmt.Sprintf("%s: %s = %s\n", r.name, plain(name), mask(plain(value)))
+		})
 	}
+}
+
+// outputText is a text as it is, and anything else as JSON.
+func outputText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return ""
+	}
+	return compact.String()
 }

@@ -114,7 +114,7 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 		if unread != nil {
 			return unread
 		}
-		r.hide(values...) // for the errors of an apply of this plan
+		r.hideMarked(values...) // for the errors of an apply of this plan
 		r.warn()
 		return nil
 	})
@@ -137,12 +137,15 @@ const consoleRoom = 256 << 10
 // show puts a summary into the report.
 func (r *root) show(summary plan.Summary) {
 	one := report.Environment{Name: r.name, Layers: []report.Layer{{Name: r.name, Summary: summary.Relevant()}}}
-	r.report.WriteString(report.Console(report.Report{Environments: []report.Environment{one}}, consoleRoom))
+	r.report.add(func(mask func(string) string) string {
+		return report.Console(report.Report{Environments: []report.Environment{one.Masked(mask)}}, consoleRoom)
+	})
 }
 
 // view is the environment's plan as it is shown, also if there is none.
 func (s *session) view() report.Environment {
-	return report.Environment{Name: s.Environment, Error: s.redactor.String(s.result.Error), Hint: s.redactor.String(s.result.Hint), Layers: s.layers}
+	e := report.Environment{Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Layers: s.layers}
+	return e.Masked(s.redactor.String)
 }
 
 // warn shows the warnings of a command that went well, without their details:
@@ -165,7 +168,7 @@ func (r *root) event(next func(tofu.Event)) func(tofu.Event) {
 		case tofu.DiagnosticMsg:
 			r.diagnostics = append(r.diagnostics, e.Diagnostic)
 		case tofu.ApplyStart, tofu.ApplyComplete, tofu.ApplyErrored:
-			r.say("%s: %s %s %s", r.name, plain(e.Hook.Resource.Address), e.Hook.Action, progress[e.Type])
+			r.say("%s: %s %s %s", r.name, name(report.MaskAddress(plain(e.Hook.Resource.Address), r.redactor.String)), name(plain(e.Hook.Action)), name(progress[e.Type]))
 		}
 		if next != nil {
 			next(e)

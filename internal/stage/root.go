@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"slipway/internal/environment"
@@ -33,6 +34,7 @@ type root struct {
 	// all of them, and only of a command that failed.
 	diagnostics []tofu.Diagnostic
 	noise       noise
+	unwritten   bool // an apply ended, and what it made may not be in the state
 }
 
 // noise keeps the first part of an output.
@@ -135,15 +137,28 @@ func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) 
 }
 
 // failed makes the error of a tofu command that did not end well, and shows why.
+// Where not all values are known that it may hold, a tool's own text is dropped.
 func (r *root) failed(ctx context.Context, command string, err error) error {
-	r.learn(context.WithoutCancel(ctx))
+	doubt := r.doubt(ctx, command)
+	dropped := false
 	for _, d := range r.diagnostics {
-		if d.Severity == "error" {
-			r.complain(explain(d))
+		if d.Severity != "error" {
+			continue
 		}
+		if doubt != "" && !ofState(d) {
+			d.Summary, d.Detail, dropped = "dropped", "", true
+		}
+		r.complain(explain(d))
 	}
 	if r.noise.Len() > 0 {
-		r.complain(strings.TrimSpace(r.noise.String()))
+		if doubt == "" {
+			r.complain(strings.TrimSpace(r.noise.String()))
+		} else {
+			dropped = true
+		}
+	}
+	if dropped {
+		r.complain("what tofu said of this is dropped, as it may hold secrets: " + doubt)
 	}
 	r.noise.Reset()
 	if ctx.Err() != nil {
@@ -155,20 +170,53 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 	return fmt.Errorf("tofu %s of %s failed", command, r.name)
 }
 
+// doubt says why the redactor may not know all values that a failed command can
+// have told of. It is empty if there is no reason.
+func (r *root) doubt(ctx context.Context, command string) string {
+	if command == "init" {
+		return "" // it evaluates nothing
+	}
+	if r.unwritten {
+		return "the state that this run made could not be written, and its sensitive values are not known"
+	}
+	if ctx.Err() != nil {
+		return "the run was stopped before the sensitive values of the state could be read"
+	}
+	if err := r.learn(ctx); err != nil {
+		return "the state could not be read, and its sensitive values are not known"
+	}
+	return ""
+}
+
+// ofState says that a diagnostic is tofu's own, of what became of the state.
+func ofState(d tofu.Diagnostic) bool {
+	summary := strings.ToLower(d.Summary)
+	return d.Address == "" && d.Range == nil && (strings.Contains(summary, "state") || strings.Contains(summary, "encryption") || strings.Contains(summary, "decrypt"))
+}
+
 // complain keeps a tool's own words for the console.
 func (r *root) complain(text string) { r.complaints.WriteString(r.name + ": " + plain(text) + "\n") }
 
+// complainsOfState says that tofu told of an error with the state, such as that it could
+// not be written.
+func (r *root) complainsOfState() bool {
+	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && ofState(d) })
+}
+
 // learn has the redactor know what the state holds that is marked as sensitive.
-func (r *root) learn(ctx context.Context) {
+func (r *root) learn(ctx context.Context) error {
 	tool := r.tool
 	tool.Stderr = nil
 	data, code, err := tool.Output(ctx, tofu.ShowStateArgs()...)
-	if err != nil || code != tofu.ExitOK {
-		return // there is no state that could have been read, then
+	if err != nil {
+		return err
 	}
-	if values, err := plan.Sensitive(data); err == nil {
-		r.hide(values...)
+	if code != tofu.ExitOK {
+		return fmt.Errorf("tofu show ended with code %d", code)
 	}
+	values, err := plan.Sensitive(data)
+	r.hideMarked(values...)
+	return err
 }
 
 // explain writes a diagnostic as a few lines.

@@ -31,7 +31,6 @@ func (s *session) secretsCheck(context.Context) error {
 	var input *refusal.Error
 	switch {
 	case err == nil:
-		s.hide()
 		identity = &s.identity
 	case errors.As(err, &input):
 		s.report.WriteString("no age identity is given: the MACs were not checked\n")
@@ -89,7 +88,7 @@ func (s *session) secretsEdit(context.Context) error {
 	s.hide(strings.Split(string(data), "\n")...)
 	values, err := readDotenv(data)
 	if err != nil {
-		return refusal.New("write NAME=value on each line", "the content is no dotenv file")
+		return refusal.New("write NAME=value on each line, and each name once", "the content is no dotenv file")
 	}
 	for _, value := range values {
 		s.hide(value)
@@ -166,7 +165,6 @@ func (s *session) changeAll(change func(name string, data []byte) ([]byte, error
 	if err := s.readIdentity(); err != nil {
 		return err
 	}
-	s.hide()
 	names, err := secrets.List(s.Repository)
 	if err != nil {
 		return err

@@ -19,7 +19,6 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/journal"
 	"slipway/internal/openstack"
-	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/report"
 	"slipway/internal/secrets"
@@ -145,7 +144,7 @@ func Names() []string {
 // Run runs the stage called name and returns its exit code. Whatever happens, it
 // leaves a result.
 func Run(ctx context.Context, name string, o Options) int {
-	s := &session{Options: o, begun: time.Now(), redactor: redact.New()}
+	s := &session{Options: o, begun: time.Now(), mask: newMask()}
 	s.result = Result{Version: 1, Stage: name, Environment: o.Environment, RunID: o.RunID}
 	s.DeadAfter = cmp.Or(s.DeadAfter, journal.DeadAfter)
 	s.Beat = cmp.Or(s.Beat, journal.DefaultBeat)
@@ -154,6 +153,7 @@ func Run(ctx context.Context, name string, o Options) int {
 		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
 		defer cancel()
 	}
+	secrets.LogTo(logs{s})
 	err := stages[name](s, ctx)
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
@@ -166,7 +166,7 @@ type session struct {
 	Options
 	begun  time.Time
 	result Result
-	report strings.Builder // for the console and the summary; redacted at the end
+	report page // for the console and the summary
 
 	environment *environment.Environment
 	identity    secrets.Identity
@@ -182,21 +182,45 @@ type session struct {
 	// files that are kept.
 	complaints strings.Builder
 
-	redactor *redact.Set
-	known    []string // what the redactor knows
-	changes  bool
+	mask
+	changes bool
 }
 
-// hide has the redactor know more values.
-func (s *session) hide(values ...string) {
-	s.known = append(s.known, values...)
-	s.redactor = redact.New(s.known...)
-}
-
-// say tells of progress.
+// say tells of progress. What it is told is masked, and not its own words.
 func (s *session) say(format string, args ...any) {
-	fmt.Fprint(s.Stderr, s.redactor.String(fmt.Sprintf(format, args...)+"\n"))
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case name:
+			args[i] = string(arg)
+		case string:
+			if !s.isName(arg) {
+				args[i] = s.redactor.String(arg)
+			}
+		case error:
+			args[i] = s.redactor.String(arg.Error())
+		case fmt.Stringer:
+			args[i] = s.redactor.String(arg.String())
+		}
+	}
+	fmt.Fprintf(s.Stderr, format+"\n", args...)
 }
+
+// logs is where libraries write what they think of: the console, masked.
+type logs struct{ *session }
+
+func (l logs) Write(p []byte) (int, error) {
+	_, err := io.WriteString(l.Stderr, plain(l.redactor.String(string(p))))
+	return len(p), err
+}
+
+// isName says that a text is the name of the environment or of one of its layers.
+func (s *session) isName(text string) bool {
+	return text == s.Environment || slices.ContainsFunc(s.result.Layers, func(l *Layer) bool { return l.Name == text })
+}
+
+// A name is a word of ours, of OpenTofu's or of the repository's, which is not
+// masked though a secret may be called the same.
+type name string
 
 // timed runs a step and notes how long it took.
 func (s *session) timed(step string, f func() error) error {
@@ -226,28 +250,31 @@ func (s *session) end(err error) int {
 		r.Error = err.Error()
 	}
 	r.Seconds = seconds(time.Since(s.begun))
-	text := s.redactor.String(s.report.String())
+	s.publish()
+	r.Error, r.Hint = s.redactor.String(r.Error), s.redactor.String(r.Hint)
+	text := s.report.masked(s.redactor.String)
 	fmt.Fprint(s.Stdout, text+s.redactor.String(s.complaints.String()))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		r.ExitCode = max(r.ExitCode, Failed)
 	}
 	if r.Error != "" {
-		fmt.Fprint(s.Stderr, s.redactor.String("slipway: error: "+r.Error+"\n"))
+		fmt.Fprint(s.Stderr, "slipway: error: "+r.Error+"\n")
 	}
 	if r.Hint != "" {
-		fmt.Fprint(s.Stderr, s.redactor.String("slipway: hint: "+r.Hint+"\n"))
+		fmt.Fprint(s.Stderr, "slipway: hint: "+r.Hint+"\n")
 	}
 	return r.ExitCode
 }
 
-// write leaves result.json and summary.md.
+// write leaves result.json and summary.md. What text and the error hold is masked
+// already, and so is each field of the view: a mask over the whole would also hide
+// names of fields and of actions where a secret is called so.
 func (s *session) write(text string) error {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return err
 	}
 	r := s.result
-	r.Error, r.Hint = s.redactor.String(r.Error), s.redactor.String(r.Hint)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -260,13 +287,13 @@ func (s *session) write(text string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(s.Out, summaryName), []byte(s.redactor.String(string(names)+"\n")), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(s.Out, summaryName), append(names, '\n'), 0o644); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.Out, "result.json"), append(data, '\n'), 0o644),
-		os.WriteFile(filepath.Join(s.Out, "summary.md"), []byte(s.redactor.String(summary)), 0o644),
+		os.WriteFile(filepath.Join(s.Out, "summary.md"), []byte(summary), 0o644),
 	)
 }
 

@@ -20,7 +20,8 @@ const (
 	// iterations of PBKDF2 are OpenTofu's least. More would make each command
 	// slower and a random passphrase no safer.
 	iterations = 200_000
-	// leastCharacters hold 128 bits when they are random base64 digits.
+	// leastCharacters hold 128 bits when they are random base64 digits. A passphrase
+	// that is moved away from need not have more than them.
 	leastCharacters = 22
 )
 
@@ -28,11 +29,14 @@ const (
 // the passphrase, and nothing that is not sealed is accepted. What the previous
 // passphrase sealed, if there is one, can still be read.
 //
-// It refuses a passphrase that is too short to be random.
+// It refuses a passphrase that is too short, or too easy to guess, to be random.
 func Encryption(passphrase, previous string) (string, error) {
 	const newOne = "dagger call secrets set --variable=" + Passphrase + " with the output of: openssl rand -base64 32"
 	if passphrase == "" {
 		return "", refusal.New(newOne, "the credentials have no %s, without which the state would not be encrypted", Passphrase)
+	}
+	if err := refuseWeak(passphrase, newOne); err != nil {
+		return "", err
 	}
 	providers, methods := map[string]any{}, map[string]any{}
 	add := func(variable, value string) (method string, err error) {
@@ -62,6 +66,16 @@ func Encryption(passphrase, previous string) (string, error) {
 		"plan":         target,
 	})
 	return string(data), err
+}
+
+func refuseWeak(passphrase, hint string) error {
+	if len(passphrase) < leastCharacters {
+		return nil // refused by its length
+	}
+	if bits := bitsOf(passphrase); bits < leastBits {
+		return refusal.New(hint, "%s can be guessed: it is worth %d bits, and needs %d, as random characters have", Passphrase, int(bits), leastBits)
+	}
+	return nil
 }
 
 // keyName names a passphrase's key. OpenTofu looks for the salt of a key under its

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -58,6 +61,14 @@ func TestEncryptionRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ current, previous, want string }{
 		"no passphrase":            {"", "", "the credentials have no STATE_PASSPHRASE"},
 		"a short one":              {"hunter2", "", "STATE_PASSPHRASE has 7 characters"},
+		"one character":            {strings.Repeat("a", 22), "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"one word":                 {"passwordpasswordpassword", "", "STATE_PASSPHRASE can be guessed: it is worth 1 bits, and needs 100"},
+		"four words":               {"correct horse battery staple", "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"a few random ones":        {strings.Repeat("xK9#", 8), "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"a sequence":               {"abcdefghijklmnopqrstuvwxyz", "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"keys in a row":            {"qwertyuiopasdfghjklzxcvbnm", "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"dates":                    {"2024-01-01-2024-01-01-2024", "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"words with a number":      {"passphrase-of-the-tests-1234", "", "STATE_PASSPHRASE can be guessed: it is worth"},
 		"a short one to move from": {good, "hunter2", "STATE_PASSPHRASE_PREVIOUS has 7 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,5 +78,23 @@ func TestEncryptionRefuses(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// What the hint and the templates make passes always, and one can move away from a
+// passphrase that is weak.
+func TestEncryptionAccepts(t *testing.T) {
+	for range 3 {
+		random := make([]byte, 32)
+		if _, err := rand.Read(random); err != nil {
+			t.Fatal(err)
+		}
+		for _, passphrase := range []string{
+			base64.StdEncoding.EncodeToString(random), hex.EncodeToString(random), rand.Text() + rand.Text(),
+		} {
+			if _, err := Encryption(passphrase, "passwordpasswordpassword"); err != nil {
+				t.Errorf("%s: %v", passphrase, err)
+			}
+		}
 	}
 }

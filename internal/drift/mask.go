@@ -1,0 +1,39 @@
+package drift
+
+import (
+	"slices"
+
+	"slipway/internal/report"
+)
+
+// Masked is c with mask over each text that can hold a value, as a report.Environment
+// has it.
+func (c Check) Masked(mask func(string) string) Check {
+	c.Error, c.Hint = mask(c.Error), mask(c.Hint)
+	c.Expired = maskAddresses(c.Expired, mask)
+	c.Layers = slices.Clone(c.Layers)
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		l.Cloud, l.Noted, l.Unapplied = slices.Clone(l.Cloud), slices.Clone(l.Noted), slices.Clone(l.Unapplied)
+		for j := range l.Cloud {
+			l.Cloud[j].Address = report.MaskAddress(l.Cloud[j].Address, mask)
+		}
+		for j := range l.Noted {
+			l.Noted[j].Address = report.MaskAddress(l.Noted[j].Address, mask)
+		}
+		for j := range l.Unapplied {
+			l.Unapplied[j].Address = report.MaskAddress(l.Unapplied[j].Address, mask)
+			l.Unapplied[j].From = report.MaskAddress(l.Unapplied[j].From, mask)
+		}
+		l.Expected = maskAddresses(l.Expected, mask)
+	}
+	return c
+}
+
+func maskAddresses(addresses []string, mask func(string) string) []string {
+	addresses = slices.Clone(addresses)
+	for i := range addresses {
+		addresses[i] = report.MaskAddress(addresses[i], mask)
+	}
+	return addresses
+}

@@ -1,0 +1,145 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+const (
+	certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUcertificate0\n-----END CERTIFICATE-----\n"
+	privateKey  = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIprivatekey0\n-----END PRIVATE KEY-----\n"
+	publicKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBkeyofthehost0000000000000000000000000000 root@host"
+	knownHosts  = "203.0.113.7 " + publicKey + "\nexample.org " + publicKey + "\n"
+	kubeconfig  = `apiVersion: v1
+kind: Config
+clusters:
+- name: prod
+  cluster:
+    server: https://abc.k8s.example.org:6443
+    certificate-authority-data: ` + "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJzekNDQVZtZ0F3SUJBZ0lVY2VydGlmaWNhdGUwCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K" + `
+users:
+- name: admin
+  user:
+    token: the-token-of-kube
+    client-key-data: ` + "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1DNENBUUF3QlFZREsyVndCQ0lFSXByaXZhdGVrZXkwCi0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K" + `
+`
+	serviceAccount = `{"type":"service_account","project_id":"my-project-1","private_key_id":"0f9e8d7c6b5a","private_key":"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIprivatekey0\n-----END PRIVATE KEY-----\n","client_email":"me@my-project-1.iam.gserviceaccount.com","token_uri":"https://oauth2.googleapis.com/token"}`
+)
+
+// Of a value that is made of others, the secrets are masked wherever they come up,
+// and nothing else is.
+func TestParts(t *testing.T) {
+	docker := `{"auths":{"registry.example.org":{"auth":"` + base64.StdEncoding.EncodeToString([]byte("robot:pw-of-the-robot")) + `"}}}`
+	for name, c := range map[string]struct {
+		value         string
+		masked, shown []string
+	}{
+		"JSON":                  {`{"db":{"user":"backend","password":"s3cr3t-1","port":5432,"ssl":true},"tokens":["first-token","word"]}`, []string{"s3cr3t-1", "first-token", "word"}, []string{"backend", "5432", "true"}},
+		"JSON within JSON":      {`{"config":"{\"inner\":\"{\\\"api_key\\\":\\\"s3cr3t-2\\\",\\\"host\\\":\\\"db.example.org\\\"}\"}"}`, []string{"s3cr3t-2"}, []string{"db.example.org"}},
+		"keys of a map":         {`{"tok-8f3k2j9d1s":{"name":"create"}}`, []string{"tok-8f3k2j9d1s"}, []string{"create"}},
+		"a list":                {`["a-longer-secret-1","create","postgres"]`, []string{"a-longer-secret-1"}, []string{"create", "postgres"}},
+		"YAML":                  {"db:\n  user: backend\n  password: s3cr3t-3 with words\n  port: 5432\nlist:\n- true\n", []string{"s3cr3t-3 with words"}, []string{"backend", "5432", "true"}},
+		"dotenv":                {"# comment\nexport DB_USER=backend\nDB_PASSWORD='s3cr3t-4'\nDB_HOST=db.example.org\n", []string{"s3cr3t-4"}, []string{"backend", "db.example.org"}},
+		"INI":                   {"[default]\naws_access_key_id = AKIA0123\naws_secret_access_key = s3cr3t-5\nregion = eu-west-1\n", []string{"s3cr3t-5"}, []string{"eu-west-1"}},
+		"URI":                   {"postgresql://avnadmin:s3cr3t%2D6@postgresql-1234-o5678.database.cloud.ovh.net:20184/defaultdb?sslmode=require", []string{"s3cr3t-6", "s3cr3t%2D6"}, []string{"postgresql-1234-o5678.database.cloud.ovh.net", "20184", "defaultdb", "avnadmin", "postgresql://avnadmin"}},
+		"URI, two hosts":        {"mongodb://app:s3cr3t-7@one.example.org:1,two.example.org:2/db", []string{"s3cr3t-7"}, []string{"one.example.org", "two.example.org"}},
+		"URI, not escaped":      {"redis://:s3cr3t/8#x@cache.example.org:6379", []string{"s3cr3t/8#x"}, []string{"cache.example.org"}},
+		"URI, a token":          {"https://ghp-0123456789@example.org/repo.git", []string{"ghp-0123456789"}, []string{"example.org/repo.git"}},
+		"URI, a parameter":      {"jdbc:postgresql://db.example.org/app?user=backend&password=s3cr3t-9", []string{"s3cr3t-9"}, []string{"backend", "db.example.org/app"}},
+		"DSN of MySQL":          {"backend:s3cr3t-a@tcp(db.example.org:3306)/app?tls=true", []string{"s3cr3t-a"}, []string{"backend", "db.example.org:3306"}},
+		"DSN of libpq":          {"host=db.example.org port=5432 user=backend password='s3cr3t-b' dbname=app", []string{"s3cr3t-b"}, []string{"backend", "db.example.org"}},
+		"DSN of SQL Server":     {"Server=db.example.org;Database=app;User Id=backend;Password=s3cr3t-c;", []string{"s3cr3t-c"}, []string{"backend", "db.example.org"}},
+		"kubeconfig":            {kubeconfig, []string{"the-token-of-kube", privateKey, "MC4CAQAwBQYDK2VwBCIEIprivatekey0"}, []string{"https://abc.k8s.example.org:6443", "admin", certificate, "apiVersion: v1\nkind: Config"}},
+		"service account":       {serviceAccount, []string{"0f9e8d7c6b5a", privateKey}, []string{"service_account", "my-project-1", "me@my-project-1.iam.gserviceaccount.com", "https://oauth2.googleapis.com/token"}},
+		"registry":              {docker, []string{"pw-of-the-robot"}, []string{"registry.example.org"}},
+		"key and certificate":   {certificate + privateKey, []string{privateKey, "MC4CAQAwBQYDK2VwBCIEIprivatekey0"}, []string{certificate}},
+		"key in base64":         {base64.StdEncoding.EncodeToString([]byte(privateKey)), []string{privateKey}, nil},
+		"a public key":          {publicKey, nil, []string{publicKey}},
+		"known_hosts":           {knownHosts, nil, []string{publicKey, knownHosts}},
+		"a certificate":         {certificate, nil, []string{certificate}},
+		"an age recipient":      {"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", nil, []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}},
+		"lines":                 {"first-password-1\nsecond-password-2\nword\n", []string{"first-password-1", "second-password-2"}, []string{"word"}},
+		"one word as it is":     {"backend", []string{"backend"}, nil},
+		"a sentence":            {"note: this is no YAML", []string{"note: this is no YAML"}, nil},
+		"a flow of one mapping": {"{password: s3cr3t-d}", []string{"s3cr3t-d"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := New(c.value)
+			for _, text := range c.masked {
+				for _, around := range []string{text, "before " + text + " after"} {
+					if got := set.String(around); strings.Contains(got, text) {
+						t.Errorf("%q becomes %q", around, got)
+					}
+				}
+			}
+			for _, text := range c.shown {
+				if got := set.String("before " + text + " after"); got != "before "+text+" after" {
+					t.Errorf("%q becomes %q", text, got)
+				}
+			}
+			if got := set.String(c.value); len(c.masked) > 0 && !strings.Contains(got, Mask) {
+				t.Errorf("as a whole it is %q", got)
+			}
+		})
+	}
+}
+
+func TestLeaf(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		within bool
+		value  string
+		want   bool
+	}{
+		{"password", false, "word", true},
+		{"password", false, "true", false},
+		{"db_password", false, "12345", true},
+		{"apiKey", false, "abcdef", true},
+		{"access_key", false, "abcdef", true},
+		{"key", false, "abcdef", true},
+		{"public_key", false, "abcdef-0123456789", false},
+		{"monkey", false, "banana", false},
+		{"user", false, "backend-1", false},
+		{"username", false, "a.b@c", false},
+		{"id", false, "0f9e8d7c", false},
+		{"id", true, "0f9e8d7c", true},
+		{"", false, "create", false},
+		{"", false, "aKdjQwPzTr", true},
+		{"", false, "correct horse", true},
+		{"", false, "5432", false},
+		{"", false, "123456789012", true},
+		{"", false, "db.example.org:5432", false},
+		{"", false, "10.0.0.0/8", false},
+		{"", false, "2001:db8::1", false},
+		{"backend", true, "word", true},
+		{"pin", false, "1234", true},
+		{"pin", false, "123", false},
+	} {
+		if got := Leaf(c.name, c.within, c.value); got != c.want {
+			t.Errorf("Leaf(%q, %v, %q) is %v", c.name, c.within, c.value, got)
+		}
+	}
+}
+
+// What a text shows of a value as a whole is found, what it shows of a part is not.
+func TestFound(t *testing.T) {
+	set := New("hunter2-hunter2", privateKey, `{"password":"s3cr3t-1"}`)
+	for text, want := range map[string]string{
+		"x hunter2-hunter2 x": "hunter2-hunter2",
+		base64.StdEncoding.EncodeToString([]byte("hunter2-hunter2")): "hunter2-hunter2",
+		"x s3cr3t-1 x":                   "s3cr3t-1",
+		"hunter2-hunter":                 "",
+		"-----BEGIN PRIVATE KEY-----\nx": "",
+	} {
+		if got := strings.Join(set.Found(text), " "); got != want {
+			t.Errorf("in %q: %q", text, got)
+		}
+	}
+	less := New()
+	less.Leave("s3cr3t-1")
+	less.Add(`{"password":"s3cr3t-1","token":"s3cr3t-2"}`)
+	if got := less.String("s3cr3t-1 s3cr3t-2"); got != "s3cr3t-1 ***" {
+		t.Errorf("got %q", got)
+	}
+}

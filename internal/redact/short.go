@@ -1,0 +1,58 @@
+package redact
+
+// shorts are values that mean too little to be looked for in any spelling but
+// their own.
+type shorts struct {
+	values   map[[shortestPlain]byte][]shortValue // by their first bytes
+	first    [1 << 10]uint64                      // which two bytes one begins with
+	prefixes map[string]bool                      // that are not whole
+	known    map[string]bool
+	longest  int
+}
+
+type shortValue struct {
+	text  string
+	owner int32
+}
+
+func newShorts() shorts {
+	return shorts{values: map[[shortestPlain]byte][]shortValue{}, prefixes: map[string]bool{}, known: map[string]bool{}}
+}
+
+func (s *shorts) add(text string, owner int32) {
+	if s.known[text] {
+		return
+	}
+	s.known[text] = true
+	key := [shortestPlain]byte([]byte(text))
+	s.values[key] = append(s.values[key], shortValue{text, owner})
+	set(s.first[:], uint64(text[0])<<8|uint64(text[1]))
+	for n := 1; n < len(text); n++ {
+		s.prefixes[text[:n]] = true
+	}
+	s.longest = max(s.longest, len(text))
+}
+
+// find tells of each value in text.
+func (s *shorts) find(text []byte, each func(begin int, v shortValue)) {
+	for i := 0; i+shortestPlain <= len(text); i++ {
+		if !has(s.first[:], uint64(text[i])<<8|uint64(text[i+1])) {
+			continue
+		}
+		for _, v := range s.values[[shortestPlain]byte(text[i:])] {
+			if len(text)-i >= len(v.text) && string(text[i:i+len(v.text)]) == v.text {
+				each(i, v)
+			}
+		}
+	}
+}
+
+// hold is where text ends in the beginning of a value.
+func (s *shorts) hold(text []byte) int {
+	for n := min(s.longest-1, len(text)); n > 0; n-- {
+		if s.prefixes[string(text[len(text)-n:])] {
+			return len(text) - n
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,59 @@
+package secrets
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/logging"
+	"go.yaml.in/yaml/v3"
+)
+
+// LogTo has the sops library write its own log to w. It quotes comments of files.
+func LogTo(w io.Writer) {
+	for _, logger := range logging.Loggers {
+		logger.SetOutput(w)
+	}
+}
+
+// printed are the values at the top of a decrypted tree as `sops -d` prints them: a
+// date as in RFC 3339, a number in the digits of its format.
+func printed(name string, tree sops.Tree) (map[string]string, error) {
+	store, err := storeFor(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.EmitPlainFile(tree.Branches)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be written as %s", name, path.Ext(name))
+	}
+	values := map[string]string{}
+	if path.Ext(name) == ".json" {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, fmt.Errorf("%s is no object", name)
+		}
+		for key, value := range fields {
+			values[key] = string(bytes.TrimSpace(value))
+		}
+		return values, nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if err == io.EOF {
+			return values, nil
+		}
+		if err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("%s is no mapping", name)
+		}
+		fields := document.Content[0].Content
+		for i := 0; i+1 < len(fields); i += 2 {
+			values[fields[i].Value] = fields[i+1].Value
+		}
+	}
+}

@@ -1,0 +1,29 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// A marker of an earlier version is read until bootstrap renews it, which it does once.
+func TestBlackBoxMarkerIsRenewed(t *testing.T) {
+	p := newProject(t, one)
+	p.run("bootstrap").must(t, Done).says(t, "marked it")
+	p.put("test/environment.json", func([]byte) []byte {
+		return []byte(`{"version":1,"environment":"test","proof":"` + fastProof("test", passphrase) + `"}`)
+	})
+	p.run("state-list").must(t, Done)
+	p.run("bootstrap").must(t, Done).says(t, "marked it")
+	p.put("test/environment.json", func(now []byte) []byte {
+		if !bytes.Contains(now, []byte(`"version":2`)) || bytes.Contains(now, []byte(fastProof("test", passphrase))) {
+			t.Errorf("the marker is %s", now)
+		}
+		return now
+	})
+	if again := p.run("bootstrap").must(t, Done); strings.Contains(again.stdout, "marked it") {
+		t.Errorf("it is renewed each time: %s", again.stdout)
+	}
+}

@@ -1,0 +1,99 @@
+package stage
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMarker(t *testing.T) {
+	one, err := newMarker("prod", "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := readMarker(data)
+	if err != nil || !m.provedBy("first") || m.provedBy("second") || m.provedBy("") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	again, err := newMarker("prod", "first")
+	if err != nil || again.Proof == one.Proof || again.Salt == one.Salt {
+		t.Errorf("two markers are alike: %+v %+v, %v", one, again, err)
+	}
+	m.Environment = "test"
+	if m.provedBy("first") {
+		t.Error("the proof holds for another environment")
+	}
+	// The proof is no HMAC of the passphrase itself.
+	if fast := fastProof("prod", "first"); strings.Contains(string(data), fast) {
+		t.Error("the proof is a fast oracle")
+	}
+	begin := time.Now()
+	one.provedBy("a try")
+	if took := time.Since(begin); took < 5*time.Millisecond {
+		t.Errorf("a try takes %v only", took)
+	}
+}
+
+func fastProof(environment, passphrase string) string {
+	mac := hmac.New(sha256.New, []byte(passphrase))
+	mac.Write([]byte("slipway environment " + environment))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// A marker of version 1 is still read.
+func TestFirstMarker(t *testing.T) {
+	m, err := readMarker([]byte(`{"version":1,"environment":"prod","proof":"` + fastProof("prod", "first") + `"}`))
+	if err != nil || !m.provedBy("first") || m.provedBy("second") {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// Nobody proves anything by no passphrase, in either version, and no marker is made
+// without one.
+func TestMarkerWithoutPassphrase(t *testing.T) {
+	if m, err := newMarker("prod", ""); err == nil {
+		t.Errorf("it is made: %+v", m)
+	}
+	first := marker{Version: 1, Environment: "prod", Proof: fastProof("prod", "")}
+	second, err := newMarker("prod", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Proof = second.proof("")
+	for _, m := range []marker{first, second} {
+		if m.provedBy("") {
+			t.Errorf("%+v is proved by nothing", m)
+		}
+	}
+}
+
+func TestReadMarkerRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "{}", `{"version":3,"environment":"prod","proof":"00"}`, `{"version":2,"environment":"prod","proof":"00"}`,
+		`{"version":2,"environment":"prod","salt":"AAAA","proof":"00"}`, `{"version":2,"environment":"prod","salt":"!","proof":"00"}`,
+		`{"version":1,"environment":"prod","salt":"AAAA","proof":"00"}`,
+	} {
+		if m, err := readMarker([]byte(text)); err == nil {
+			t.Errorf("%s is read as %+v", text, m)
+		}
+	}
+}
+
+// Each command that opens an environment pays for one proof.
+func BenchmarkMarker(b *testing.B) {
+	m, err := newMarker("prod", "first")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		m.provedBy("first")
+	}
+}
