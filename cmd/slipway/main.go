@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"slipway/internal/confine"
 	"slipway/internal/pins"
 	"slipway/internal/refusal"
 	"slipway/internal/stage"
@@ -38,6 +39,9 @@ exit codes: 0 done, 1 refused or failed, 2 done and there are changes, 3 bad inp
 var version = "dev"
 
 func main() {
+	if err := confine.Self(); err != nil {
+		os.Exit(complain(os.Stderr, err))
+	}
 	// One signal stops the tools gently; what comes later changes nothing.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -23,7 +23,7 @@ var (
 
 // check holds what was decoded against the rules and against the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy, s.checkSSH, s.checkDrift} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}
@@ -168,6 +168,43 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
 			e.CredentialFiles = append(e.CredentialFiles, files[0])
 		default:
 			return s.refuse(at, "git rm "+files[1], "credentials %q have the files %s", name, enumerate(files))
+		}
+	}
+	return nil
+}
+
+// providerPattern is that of namespace/type, with or without a host.
+var providerPattern = regexp.MustCompile(`^([a-z0-9.-]+\.[a-z0-9-]+(:[0-9]+)?/)?[0-9A-Za-z_-]+/[0-9A-Za-z_-]+$`)
+
+func (s *source) checkAllow(_ fs.FS, e *Environment) error {
+	if e.Allow == nil {
+		return nil
+	}
+	if len(e.Allow.Programs)+len(e.Allow.Modules)+len(e.Allow.Providers) == 0 {
+		return s.refuse("allow", edit("write programs:, modules: or providers: below it, or delete the line"), "allow names nothing")
+	}
+	seen := map[string]bool{}
+	for i, name := range e.Allow.Programs {
+		if at := fmt.Sprintf("allow.programs[%d]", i); !slices.Contains(Programs, name) {
+			return s.refuse(at, edit("%sthe programs are %s", didYouMean(name, Programs), enumerate(Programs)), "%q is no way to run a program", name)
+		}
+	}
+	for i, name := range e.Allow.Providers {
+		if at := fmt.Sprintf("allow.providers[%d]", i); !providerPattern.MatchString(name) {
+			return s.refuse(at, edit("write it as registry.opentofu.org/acme/thing"), "%q is no address of a provider", name)
+		}
+	}
+	for i, name := range e.Allow.Modules {
+		if at := fmt.Sprintf("allow.modules[%d]", i); name == "" || strings.HasPrefix(name, ".") {
+			return s.refuse(at, edit("write the source as the code has it, such as git::https://…"), "%q is no source of a module from elsewhere", name)
+		}
+	}
+	for kind, names := range map[string][]string{"programs": e.Allow.Programs, "modules": e.Allow.Modules, "providers": e.Allow.Providers} {
+		for i, name := range names {
+			if seen[kind+name] {
+				return s.refuse(fmt.Sprintf("allow.%s[%d]", kind, i), edit("keep one of them"), "%q is allowed twice", name)
+			}
+			seen[kind+name] = true
 		}
 	}
 	return nil

@@ -22,6 +22,7 @@ type Environment struct {
 	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
 	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
+	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run that is not OpenTofu and its known providers; absent: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
 	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached; absent: at their addresses"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
@@ -56,6 +57,17 @@ type S3 struct {
 type HTTP struct {
 	Address string `yaml:"address" json:"address" jsonschema:"description=URL below which each state has its own; also used for LOCK and UNLOCK"`
 }
+
+// Allow names what the code may run besides OpenTofu and the providers that are known
+// to run no program.
+type Allow struct {
+	Programs  []string `yaml:"programs" json:"programs,omitempty" jsonschema:"minItems=1,enum=external,enum=local-exec,enum=remote-exec,enum=file,enum=credential-process,description=Ways to run a program: data sources and provisioners by their type"`
+	Modules   []string `yaml:"modules" json:"modules,omitempty" jsonschema:"minItems=1,description=Sources of modules that may change behind their name; as the code has them"`
+	Providers []string `yaml:"providers" json:"providers,omitempty" jsonschema:"minItems=1,description=Addresses of providers. Example: registry.opentofu.org/acme/thing"`
+}
+
+// Programs are the ways to run one that can be allowed.
+var Programs = []string{"external", "local-exec", "remote-exec", "file", "credential-process"}
 
 // Deploy is the Ansible stage.
 type Deploy struct {

@@ -13,9 +13,43 @@ import (
 	"strings"
 	"syscall"
 
+	"slipway/internal/confine"
 	"slipway/internal/manifest"
 	"slipway/internal/refusal"
 )
+
+// workspace makes the work folder ready for the tools: a copy of the repository, and
+// folders of their own. They are kept out of the repository itself, where the sealed
+// credentials are, and out of the key.
+func (s *session) workspace() error {
+	if !confine.Switches() {
+		s.say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
+	}
+	for _, path := range []string{s.Repository, s.Identity} {
+		if err := confine.Close(path); err != nil {
+			return err
+		}
+	}
+	if err := s.workFolder().Open(); err != nil {
+		return err
+	}
+	if err := s.workFolder().Make("home", "tmp", "data", "plans"); err != nil {
+		return s.fullWork(err)
+	}
+	return s.copyRepository()
+}
+
+// workFolder is where the tools work.
+func (s *session) workFolder() confine.Folder { return confine.Folder(s.Work) }
+
+// inWork is a path in the work folder, from there on.
+func (s *session) inWork(path string) string {
+	name, err := filepath.Rel(s.Work, path)
+	if err != nil {
+		return path
+	}
+	return name
+}
 
 // leaveBehind says what no tool needs of a repository: its history, what earlier
 // runs left, the sealed credentials, and the environments that are not at work.
@@ -91,6 +125,9 @@ func (s *session) copyRepository() error {
 			}
 			note("sealed", name, manifest.Digest(data))
 		}
+	}
+	if err := confine.Give(to); err != nil {
+		return err
 	}
 	s.inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
 	return nil

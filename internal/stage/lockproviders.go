@@ -157,7 +157,7 @@ func (s *session) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
 
 // compareLock reports on a lock file that was made, and hands it back if it is new.
 func (s *session) compareLock(file string) error {
-	made, err := os.ReadFile(s.path("repository", file))
+	made, err := s.workFolder().Read(filepath.Join("repository", file))
 	if err != nil {
 		return err
 	}

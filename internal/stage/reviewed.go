@@ -196,7 +196,7 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 	if err != nil {
 		return nil, r.refusePlan("the plan of %s cannot be opened: %v", r.name, err)
 	}
-	if err := os.WriteFile(r.planFile(), data, 0o600); err != nil {
+	if err := r.workFolder().Write(r.inWork(r.planFile()), data); err != nil {
 		return nil, r.fullWork(err)
 	}
 	summary, err := r.reduced(ctx)

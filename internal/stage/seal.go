@@ -64,7 +64,7 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	}
 	var sealed []byte
 	if after == "" {
-		data, err := os.ReadFile(r.planFile())
+		data, err := r.workFolder().Read(r.inWork(r.planFile()))
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (r *root) bindings(ctx context.Context) (manifest.Bindings, error) {
 }
 
 func (r *root) lockFileDigest() (string, error) {
-	data, err := os.ReadFile(r.lockFile())
+	data, err := r.workFolder().Read(r.inWork(r.lockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // of a root without providers
 	}

@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"syscall"
+
+	"slipway/internal/confine"
 )
 
-// A Runner starts tofu in one root module.
+// A Runner starts tofu in one root module, as the tools' own user.
 type Runner struct {
 	Dir    string   // the root module
 	Env    []string // all of it: nothing is inherited
@@ -33,12 +34,11 @@ const (
 // lock back. It is never told twice and never killed, because the second signal
 // makes it leave without doing so.
 func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
-	cmd := exec.CommandContext(ctx, "tofu", args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.Dir, r.Env, stdout, r.Stderr
-	// A group of its own: a terminal's Ctrl-C reaches only us, once.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd := confine.Command(ctx, "tofu", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Dir, stdout, r.Stderr
+	cmd.Env = append(cmd.Env, r.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	err := cmd.Run()
+	err := confine.Run(cmd)
 	if cmd.ProcessState == nil {
 		return 0, fmt.Errorf("start tofu %s: %w", args[0], err)
 	}
