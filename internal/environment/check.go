@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slipway/internal/printable"
 )
 
 var (
@@ -39,7 +41,14 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 		if e.State.HTTP.Address == "" {
 			return s.refuse("state.http", edit("write http: {address: …}"), "state.http has no address")
 		}
-		return s.checkURL("state.http.address", e.State.HTTP.Address)
+		if err := s.checkURL("state.http.address", e.State.HTTP.Address); err != nil {
+			return err
+		}
+		// The user and the password go along with each request.
+		if u, err := url.Parse(e.State.HTTP.Address); err != nil || u.Scheme != "https" && !loopback(u.Hostname()) {
+			return s.refuse("state.http.address", edit("write it as https://host/path"), "state.http.address is not encrypted: anyone on the way could read TF_HTTP_PASSWORD")
+		}
+		return nil
 	case e.State.S3 == nil:
 		return s.refuse("state", edit("write state: with s3: or http: below it"), "the file does not say where the state is kept")
 	}
@@ -87,6 +96,11 @@ func (s *source) checkURL(at, text string) error {
 	return nil
 }
 
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
 func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	seen := map[string]bool{}
 	for i, layer := range e.Layers {
@@ -110,14 +124,14 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 			return err
 		}
 		if !there || !mode.IsDir() {
-			return s.refuse(at, "mkdir -p "+dir, "layer %q has no folder %s", layer.Path, dir)
+			return s.refuse(at, "mkdir -p "+printable.Word(dir), "layer %q has no folder %s", layer.Path, dir)
 		}
 		entries, err := fs.ReadDir(repository, dir)
 		if err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(entries, isCode) {
-			return s.refuse(at, "$EDITOR "+dir+"/main.tf", "layer %q has no .tf file in %s", layer.Path, dir)
+			return s.refuse(at, "$EDITOR "+printable.Word(dir+"/main.tf"), "layer %q has no .tf file in %s", layer.Path, dir)
 		}
 	}
 	return nil
@@ -167,7 +181,7 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
 		case 1:
 			e.CredentialFiles = append(e.CredentialFiles, files[0])
 		default:
-			return s.refuse(at, "git rm "+files[1], "credentials %q have the files %s", name, enumerate(files))
+			return s.refuse(at, "git rm "+printable.Word(files[1]), "credentials %q have the files %s", name, enumerate(files))
 		}
 	}
 	return nil
@@ -224,7 +238,7 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 		return err
 	}
 	if !there || !mode.IsRegular() {
-		return s.refuse("deploy.playbook", "$EDITOR "+folder+playbook, "there is no file %s", folder+playbook)
+		return s.refuse("deploy.playbook", "$EDITOR "+printable.Word(folder+playbook), "there is no file %s", folder+playbook)
 	}
 	return nil
 }

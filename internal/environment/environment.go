@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slipway/internal/printable"
 )
 
 // An Environment is one folder below environments/.
@@ -150,15 +152,15 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	}
 	if !slices.Contains(known, name) {
 		if name == "" {
-			return nil, refuse("name one of "+enumerate(known), "no environment is named")
+			return nil, refuse("name one of "+printable.Line(enumerate(known)), "no environment is named")
 		}
 		if found, mode, err := look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
 			return nil, refuse(replaceLink(found), "%s is a symbolic link", found)
 		}
-		return nil, refuse(didYouMean(name, known)+"the environments are "+enumerate(known), "there is no environment %q", name)
+		return nil, refuse(printable.Line(didYouMean(name, known)+"the environments are "+enumerate(known)), "there is no environment %q", name)
 	}
 	if !namePattern.MatchString(name) {
-		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv environments/"+name+" environments/<name>", "%q cannot be the name of an environment", name)
+		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
 	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
 	mode, there, err := s.find(repository, "", s.path)
@@ -166,7 +168,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 		return nil, err
 	}
 	if !there || !mode.IsRegular() {
-		return nil, refuse("$EDITOR "+s.path, "there is no file %s", s.path)
+		return nil, refuse("$EDITOR "+printable.Word(s.path), "there is no file %s", s.path)
 	}
 	data, err := fs.ReadFile(repository, s.path)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 )
 
@@ -108,7 +109,7 @@ func unreadable(file string, diagnostics hcl.Diagnostics) error {
 			if d.Subject != nil {
 				file, line = d.Subject.Filename, d.Subject.Start.Line
 			}
-			return refusal.New("tofu fmt -check -diff "+path.Dir(file), "%s:%d: cannot be read: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
+			return refusal.New("tofu fmt -check -diff "+printable.Word(path.Dir(file)), "%s:%d: cannot be read: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
 		}
 	}
 	return nil

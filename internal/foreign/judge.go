@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 )
 
@@ -23,7 +24,7 @@ func Judge(findings []Finding, e *environment.Environment) error {
 	var refused []Finding
 	for _, f := range findings {
 		if f.Name == "" {
-			return refusal.New(f.Hint, "%s:%d: %s", f.File, f.Line, f.What)
+			return refusal.New(f.Hint, "%s:%d: %s", printable.Line(f.File), f.Line, f.What)
 		}
 		if slices.Contains(allowed[f.Kind], f.Name) {
 			continue
@@ -53,5 +54,5 @@ func Judge(findings []Finding, e *environment.Environment) error {
 	}
 	f := refused[0]
 	return refusal.New(fmt.Sprintf("if it is to be, write into environments/%s/environment.yaml: allow: {%s}", e.Name, strings.Join(lists, ", ")),
-		"%s:%d: %s, and environment %s does not allow it%s", f.File, f.Line, f.What, e.Name, more)
+		"%s:%d: %s, and environment %s does not allow it%s", printable.Line(f.File), f.Line, f.What, e.Name, more)
 }

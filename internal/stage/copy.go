@@ -15,7 +15,6 @@ import (
 
 	"slipway/internal/confine"
 	"slipway/internal/manifest"
-	"slipway/internal/refusal"
 )
 
 // workspace makes the work folder ready for the tools: a copy of the repository, and
@@ -24,6 +23,9 @@ import (
 func (s *session) workspace() error {
 	if !confine.Switches() {
 		s.say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
+	}
+	if err := s.refuseProxies(func(name string) string { return s.credentials[name] }); err != nil {
+		return err
 	}
 	for _, path := range []string{s.Repository, s.Identity} {
 		if err := confine.Close(path); err != nil {
@@ -101,9 +103,6 @@ func (s *session) copyRepository() error {
 			link, err := os.Readlink(path)
 			if err != nil {
 				return err
-			}
-			if filepath.IsAbs(link) {
-				return refusal.New("git rm "+name, "%s is a symbolic link out of the repository", name)
 			}
 			note("link", name, strconv.Quote(link))
 			return os.Symlink(link, target)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -162,11 +163,11 @@ func refuseSecrets(name string, err error) error {
 	var foreign *secrets.ForeignError
 	switch {
 	case errors.As(err, &foreign):
-		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+name, "%v", err)
+		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+printable.Word(name), "%v", err)
 	case errors.Is(err, secrets.ErrPlain):
-		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+name, "%v", err)
+		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+printable.Word(name), "%v", err)
 	}
-	return refusal.New("git log -- "+name, "%v", err)
+	return refusal.New("git log -- "+printable.Word(name), "%v", err)
 }
 
 func (s *session) setCommand(variable string) string {

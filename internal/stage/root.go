@@ -12,6 +12,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/plan"
+	"slipway/internal/printable"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -190,11 +191,4 @@ func explain(d tofu.Diagnostic) string {
 }
 
 // plain takes what could steer a terminal out of a text.
-func plain(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return -1
-		}
-		return c
-	}, text)
-}
+func plain(text string) string { return printable.Terminal(text) }

@@ -17,6 +17,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/openstack"
+	"slipway/internal/printable"
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/report"
@@ -151,7 +152,10 @@ func Run(ctx context.Context, name string, o Options) int {
 		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
 		defer cancel()
 	}
-	err := stages[name](s, ctx)
+	err := s.refuseInput()
+	if err == nil {
+		err = stages[name](s, ctx)
+	}
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
 	}
@@ -192,7 +196,7 @@ func (s *session) hide(values ...string) {
 
 // say tells of progress.
 func (s *session) say(format string, args ...any) {
-	fmt.Fprint(s.Stderr, s.redactor.String(fmt.Sprintf(format, args...)+"\n"))
+	fmt.Fprint(s.Stderr, printable.Log(s.redactor.String(fmt.Sprintf(format, args...)+"\n")))
 }
 
 // timed runs a step and notes how long it took.
@@ -220,11 +224,11 @@ func (s *session) end(err error) int {
 		r.ExitCode, r.Status = Done, "done"
 	}
 	if err != nil {
-		r.Error = err.Error()
+		r.Error, r.Hint = printable.Log(err.Error()), printable.Log(r.Hint)
 	}
 	r.Seconds = seconds(time.Since(s.begun))
 	text := s.redactor.String(s.report.String())
-	fmt.Fprint(s.Stdout, text+s.redactor.String(s.complaints.String()))
+	fmt.Fprint(s.Stdout, printable.Log(text+s.redactor.String(s.complaints.String())))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		r.ExitCode = max(r.ExitCode, Failed)
