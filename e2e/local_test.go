@@ -431,6 +431,17 @@ func TestLocalTwoAtOnce(t *testing.T) {
 	}
 }
 
+// allow has the code of environment local run what it otherwise may not.
+func (c *checkout) allow(t *testing.T, what string) {
+	t.Helper()
+	path := filepath.Join(c.dir, "environments/local/environment.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, path, string(text)+"allow: {"+what+"}\n")
+}
+
 // Ctrl-C kills what runs in the engine at once. recover takes back what was made.
 func TestLocalInterrupted(t *testing.T) {
 	c := newCheckout(t)
@@ -447,6 +458,7 @@ resource "terraform_data" "slow" {
   }
 }
 `)
+	c.allow(t, "programs: [local-exec]")
 	c.call(t, "bootstrap", "--env=local").must(t)
 	cmd := exec.Command("dagger", append(c.args(t), "apply", "--env=local")...)
 	cmd.Dir = c.dir
@@ -606,6 +618,7 @@ resource "terraform_data" "fails" {
   }
 }
 `)
+	c.allow(t, "programs: [local-exec]")
 	reversed := []rune(born)
 	for i, j := 0, len(reversed)-1; i < j; i, j = i+1, j-1 {
 		reversed[i], reversed[j] = reversed[j], reversed[i]

@@ -240,3 +240,28 @@ func TestActionlint(t *testing.T) {
 		t.Errorf("it finds nothing wrong with a broken workflow: %v", err)
 	}
 }
+
+// The CLI, its engine and the module's own version are one; the engine's digest, where
+// it stands, is a whole one.
+func TestEngineOfTheAction(t *testing.T) {
+	action, err := os.ReadFile("../../.github/actions/dagger/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("../../dagger.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`"engineVersion": "v([^"]+)"`).FindSubmatch(module)
+	if version == nil {
+		t.Fatal("dagger.json names no version of the engine")
+	}
+	for _, want := range []string{
+		`\n        VERSION: "` + regexp.QuoteMeta(string(version[1])) + `"\n`,
+		`\n        ENGINE: registry\.dagger\.io/engine:v` + regexp.QuoteMeta(string(version[1])) + `(@sha256:[0-9a-f]{64})?\n`,
+	} {
+		if !regexp.MustCompile(want).Match(action) {
+			t.Errorf("the action has no line %s", want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func TestBlackBoxForeign(t *testing.T) {
 	p := newProject(t, one)
 	p.run("bootstrap").must(t, Done)
 	settings := filepath.Join(p.dir, "environments/test/environment.yaml")
-	p.file(settings, strings.Replace(readFile(t, settings), "allow: {programs: [local-exec, external]}\n", "", 1))
+	p.file(settings, strings.Replace(readFile(t, settings), "allow: {programs: [local-exec, external], providers: [acme/tiny]}\n", "", 1))
 	p.run("validate").must(t, Done)
 	p.write("modules/a/main.tf", "data \"external\" \"x\" {\n  program = [\"touch\", \"/tmp/never\"]\n}\n")
 	p.write("environments/test/more.tf", "module \"a\" {\n  source = \"../../modules/a\"\n}\n")

@@ -115,7 +115,7 @@ func newProject(t *testing.T, code string) *project {
 	p.identity = filepath.Join(t.TempDir(), "keys.txt")
 	p.file(p.identity, "# created: now\n"+key.String()+"\n")
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+code)
-	p.write("environments/test/environment.yaml", fmt.Sprintf("credentials: [test]\nallow: {programs: [local-exec, external]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+	p.write("environments/test/environment.yaml", fmt.Sprintf("credentials: [test]\nallow: {programs: [local-exec, external], providers: [acme/tiny]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
 	p.write(".sops.yaml", "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n")
 	p.seal()
 	return p
@@ -248,7 +248,7 @@ func (e ended) says(t *testing.T, texts ...string) ended {
 // protected has the environment take sealed plans only.
 func (p *project) protected() {
 	p.t.Helper()
-	p.write("environments/test/environment.yaml", fmt.Sprintf("protected: true\ncredentials: [test]\nallow: {programs: [local-exec, external]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+	p.write("environments/test/environment.yaml", fmt.Sprintf("protected: true\ncredentials: [test]\nallow: {programs: [local-exec, external], providers: [acme/tiny]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
 }
 
 // keep, confirm and the rest are options.
