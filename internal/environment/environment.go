@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/approval"
 	"slipway/internal/printable"
 )
 
@@ -22,6 +23,8 @@ type Environment struct {
 	Description string   `yaml:"description" json:"description,omitempty" jsonschema:"description=What it is for; in one line"`
 	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=Take only a reviewed plan for apply; and --confirm for destroy"`
 	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
+	Plan        *Plan    `yaml:"plan" json:"plan,omitempty" jsonschema:"description=What the stages use that only read: plan; drift; output; status and state-list. Absent: the same as all others"`
+	Reviewers   []string `yaml:"reviewers" json:"reviewers,omitempty" jsonschema:"minItems=1,description=Public SSH keys with names: a protected environment takes only a plan that one of them has signed"`
 	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run that is not OpenTofu and its known providers; absent: nothing"`
@@ -33,6 +36,17 @@ type Environment struct {
 	CredentialFiles []string `yaml:"-" json:"-"`
 	// MissingCredentials are those that are named and not there.
 	MissingCredentials []string `yaml:"-" json:"-"`
+	// The same of what the stages use that only read.
+	PlanCredentialFiles    []string `yaml:"-" json:"-"`
+	MissingPlanCredentials []string `yaml:"-" json:"-"`
+	// Approvers are what Reviewers say.
+	Approvers []approval.Reviewer `yaml:"-" json:"-"`
+}
+
+// Plan is for the stages that change nothing: their key may lie where those who write
+// code can reach it.
+type Plan struct {
+	Credentials []string `yaml:"credentials" json:"credentials" jsonschema:"minItems=1,description=Names of SOPS files with credentials that can only read. A later one wins"`
 }
 
 // A Layer is a root module with a state of its own.
@@ -99,16 +113,32 @@ type Ignore struct {
 func (i Ignore) Expired(now time.Time) bool { return now.UTC().Format(time.DateOnly) > i.Until }
 
 // NeedCredentials refuses an environment whose credentials are not all there.
-func (e *Environment) NeedCredentials() error {
-	if len(e.MissingCredentials) == 0 {
+func (e *Environment) NeedCredentials() error { return need(e.MissingCredentials) }
+
+// NeedPlanCredentials does the same for what the stages use that only read. The others
+// have to be there, too: a plan is sealed to their readers.
+func (e *Environment) NeedPlanCredentials() error {
+	return need(slices.Concat(e.MissingCredentials, e.MissingPlanCredentials))
+}
+
+// FilesToPlan are the files of the credentials for the stages that only read.
+func (e *Environment) FilesToPlan() []string {
+	if e.Plan == nil {
+		return e.CredentialFiles
+	}
+	return e.PlanCredentialFiles
+}
+
+func need(missing []string) error {
+	if len(missing) == 0 {
 		return nil
 	}
 	const command = "dagger call secrets init --file="
-	hint := command + strings.Join(e.MissingCredentials, " && "+command)
-	if len(e.MissingCredentials) == 1 {
-		return refuse(hint, "there is no file %s", e.MissingCredentials[0])
+	hint := command + strings.Join(missing, " && "+command)
+	if len(missing) == 1 {
+		return refuse(hint, "there is no file %s", missing[0])
 	}
-	return refuse(hint, "there are no files %s", enumerate(e.MissingCredentials))
+	return refuse(hint, "there are no files %s", enumerate(missing))
 }
 
 // LayerName is that of the layer within its environment.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -117,7 +118,8 @@ func (s *session) copyRepository() error {
 		return s.fullWork(err)
 	}
 	if s.environment != nil {
-		for _, name := range s.environment.CredentialFiles {
+		files := append(slices.Clone(s.environment.CredentialFiles), s.environment.PlanCredentialFiles...)
+		for _, name := range sorted(files) {
 			data, err := os.ReadFile(filepath.Join(from, name))
 			if err != nil {
 				return err

@@ -255,6 +255,9 @@ func (p *project) protected() {
 func keep(o *Options)         { o.Keep = true }
 func reviewedPlan(o *Options) { o.Reviewed = true }
 
+// seen names the digest of a plan, as one does who has looked at it.
+func seen(e ended) func(*Options) { return func(o *Options) { o.Digest = e.result.Digest } }
+
 func planOf(e ended) func(*Options) { return func(o *Options) { o.Plan = e.out } }
 
 func allow(addresses string) func(*Options) {

@@ -31,6 +31,9 @@ func (s *session) guard(losses []string) error {
 	if s.Plan != "" {
 		command += " --plan=…"
 	}
+	if s.Digest != "" {
+		command += " --digest=" + s.Digest
+	}
 	if s.Confirm != "" {
 		command += " --confirm=" + s.Confirm
 	}

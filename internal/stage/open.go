@@ -30,14 +30,14 @@ func (s *session) load() error {
 	if s.environment, err = environment.Load(repository, s.Environment); err != nil {
 		return err
 	}
-	if err := s.environment.NeedCredentials(); err != nil {
+	if err := s.needCredentials(); err != nil {
 		return err
 	}
 	if err := s.readIdentity(); err != nil {
 		return err
 	}
 	s.credentials = map[string]string{}
-	for _, name := range s.environment.CredentialFiles {
+	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name)
 		if err != nil {
 			return err
@@ -52,9 +52,17 @@ func (s *session) load() error {
 				s.known = append(s.known, value)
 			}
 		}
-		// The last file is the environment's own: who reads it may recover it.
-		if s.recipients, err = secrets.Recipients(name, data); err != nil {
+	}
+	// The last file is the environment's own: who reads it may recover it, and apply a
+	// plan, also one that was made with less.
+	if files := s.environment.CredentialFiles; len(files) > 0 {
+		own := files[len(files)-1]
+		data, err := fs.ReadFile(repository, own)
+		if err != nil {
 			return err
+		}
+		if s.recipients, err = secrets.Recipients(own, data); err != nil {
+			return refuseSecrets(own, err)
 		}
 	}
 	if err := s.refuseUnset(repository); err != nil {
@@ -94,7 +102,7 @@ var settings = []string{
 // refuseUnset names the variables that the credentials' templates leave to be set,
 // and that are not.
 func (s *session) refuseUnset(repository fs.FS) error {
-	for _, name := range s.environment.CredentialFiles {
+	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name+".example")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -176,7 +184,7 @@ func (s *session) setCommand(variable string) string {
 
 // ownFile is the file with the environment's own credentials.
 func (s *session) ownFile() string {
-	if files := s.environment.CredentialFiles; len(files) > 0 {
+	if files := s.credentialFiles(); len(files) > 0 {
 		return files[len(files)-1]
 	}
 	return "credentials/" + s.Environment + ".enc.env"

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/manifest"
 	"slipway/internal/openstack"
 	"slipway/internal/printable"
 	"slipway/internal/redact"
@@ -40,6 +41,9 @@ type Options struct {
 	PlanLifetime time.Duration // plan: after which it can no longer be applied
 	Pins         string        // file that names the images of this container; it need not be there
 	Plan         string        // apply: folder of an earlier plan's /out
+	Digest       string        // apply, approve: of the plan that was reviewed
+	SigningKey   string        // approve: file of the reviewer's private SSH key
+	Signature    string        // approve: file of a signature that ssh-keygen made
 	Reviewed     bool          // apply: the plan that is kept in the state's bucket for these files
 	Host         string        // ssh: its name, where there are several
 	AllowDestroy string        // apply, destroy: the addresses that a protected environment may lose
@@ -76,6 +80,7 @@ type Result struct {
 	ExitCode    int      `json:"exit_code"`
 	Status      string   `json:"status"` // done, changes, failed or refused
 	Layers      []*Layer `json:"layers,omitempty"`
+	Digest      string   `json:"digest,omitempty"` // of a plan
 	Error       string   `json:"error,omitempty"`
 	Hint        string   `json:"hint,omitempty"` // the exact next command
 	Seconds     float64  `json:"seconds"`
@@ -102,6 +107,7 @@ var stages = map[string]func(*session, context.Context) error{
 	"bootstrap":          (*session).bootstrap,
 	"plan":               (*session).plan,
 	"apply":              (*session).apply,
+	"approve":            (*session).approve,
 	"destroy":            (*session).destroy,
 	"down":               (*session).down,
 	"output":             (*session).output,
@@ -177,6 +183,7 @@ type session struct {
 	inputs      string       // digest of all that tofu can read
 	tools       func() (map[string]string, error)
 	layers      []report.Layer // that were planned
+	sealed      []manifest.Part
 	openstack   *openstack.Cloud
 
 	// What tools said of their failures, for the console only: it is no part of the
