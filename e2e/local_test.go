@@ -329,8 +329,17 @@ func TestReview(t *testing.T) {
 	if err := os.Remove(more); err != nil {
 		t.Fatal(err)
 	}
-	c.call(t, "apply", "--env=local", "--plan="+plan).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
-	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "was applied already, or begun, by run")
+	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "environment local is protected, and --digest does not say which plan was reviewed")
+	summary, err := os.ReadFile(filepath.Join(plan, "summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen struct{ Digest string }
+	if err := json.Unmarshal(summary, &seen); err != nil {
+		t.Fatal(err)
+	}
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).refuses(t, "was applied already, or begun, by run")
 
 	refused := c.call(t, "destroy", "--env=local", "--confirm=local")
 	refused.refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='")
