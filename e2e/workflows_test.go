@@ -219,7 +219,7 @@ func TestWorkflows(t *testing.T) {
 		"matrix.environment": "local", "secrets.AGE_KEY": string(bytes.TrimSpace(identity)), "github.token": "token-of-actions",
 		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "", "matrix.digest": "sha256:" + strings.Repeat("0", 64),
 		`inputs.environment && format('["{0}"]', inputs.environment) || vars.ENVIRONMENTS`: `["local"]`,
-		"github.event.pull_request.head.sha": sha, "github.event.pull_request.base.sha": sha,
+		"github.event.pull_request.head.sha":                                               sha, "github.event.pull_request.base.sha": sha,
 	}}
 	j.env = []string{
 		"RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + filepath.Join(temp, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(temp, "summary"), "GITHUB_REPOSITORY=acme/infra", "GITHUB_RUN_ID=17", "GITHUB_SHA=" + sha,
