@@ -6,7 +6,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Approve signs the plan that is kept for these very files, as a reviewer.
+// Approve signs the plan that is kept for these very files, or one that was exported.
 //
 // Where environment.yaml names reviewers, an apply asks for the signature of one.
 //
@@ -25,6 +25,10 @@ func (m *Slipway) Approve(
 	//
 	// +optional
 	signature *dagger.File,
+	// What plan-files left, instead of the plan that is kept.
+	//
+	// +optional
+	plan *dagger.Directory,
 	// Only this layer.
 	//
 	// +optional
@@ -40,6 +44,11 @@ func (m *Slipway) Approve(
 	if signature != nil {
 		container = container.WithMountedFile("/run/signature", signature)
 	}
-	_, report, err := m.effect(ctx, env, container, "approve", "--digest="+digest, "--layer="+layer)
+	args := []string{"approve", "--digest=" + digest, "--layer=" + layer}
+	if plan != nil {
+		container = container.WithMountedDirectory("/plan", plan)
+		args = append(args, "--plan=/plan")
+	}
+	_, report, err := m.effect(ctx, env, container, args...)
 	return report, err
 }

@@ -444,6 +444,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg signature", err))
 				}
 			}
+			var plan *dagger.Directory
+			if inputArgs["plan"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["plan"]), &plan)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg plan", err))
+				}
+			}
 			var layer string
 			if inputArgs["layer"] != nil {
 				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
@@ -451,7 +458,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
 				}
 			}
-			return (*Slipway).Approve(&parent, ctx, env, digest, key, signature, layer)
+			return (*Slipway).Approve(&parent, ctx, env, digest, key, signature, plan, layer)
 		case "Bootstrap":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -151,7 +151,12 @@ func TestBlackBoxApprove(t *testing.T) {
 	file := filepath.Join(keys, "signature")
 	p.file(file, string(signature))
 	p.run("approve", seen(planned), func(o *Options) { o.Signature = file }).must(t, Done)
+	// So will one of a plan that was exported, and is not kept.
+	exported := p.run("plan").must(t, Changes)
+	p.run("apply", planOf(exported)).must(t, BadInput).says(t, "hint: dagger call approve --env=test --plan=.slipway/plan --digest="+exported.result.Digest)
+	p.run("approve", planOf(exported), seen(exported), with(alice)).must(t, Done)
 	p.run("apply", seen(planned)).must(t, Done).says(t, "test: approved by alice", "1 to create")
+	p.run("apply", planOf(exported)).must(t, BadInput).says(t, "the state has changed")
 	p.run("down", confirm, allow("terraform_data.one")).must(t, Done)
 }
 
