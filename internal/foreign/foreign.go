@@ -93,6 +93,11 @@ func Folder(fsys fs.FS, dir string) (findings []Finding, calls []string, err err
 		}
 	}
 	m.judgeProviders()
+	for _, b := range m.providers {
+		if err := m.judgeSettings(b); err != nil {
+			return nil, nil, err
+		}
+	}
 	slices.SortStableFunc(m.findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.What, b.What))
 	})
@@ -122,6 +127,8 @@ type module struct {
 	calls    []string
 	sources  map[string]string // of its required providers, by local name
 	uses     []use             // of providers, by local name
+
+	providers []*hcl.Block // their settings
 }
 
 type use struct {
@@ -214,6 +221,9 @@ func (m *module) resource(b *hcl.Block) error {
 		m.found(b.DefRange, Program, "external", `data "external" runs a program`)
 		return nil
 	}
+	if b.Type == "data" && kind == "terraform_remote_state" {
+		return m.remoteState(b)
+	}
 	name, _, _ := strings.Cut(kind, "_")
 	if attribute := found.Attributes["provider"]; attribute != nil {
 		if chosen := localName(attribute.Expr); chosen != "" {
@@ -236,25 +246,65 @@ func localName(expression hcl.Expression) string {
 	return ""
 }
 
-// provider looks at a provider's settings.
+// provider notes the settings of one: which it is, another file may say.
 func (m *module) provider(b *hcl.Block) error {
-	name := b.Labels[0]
-	m.uses = append(m.uses, use{name, b.DefRange})
-	if name != "aws" {
+	m.uses = append(m.uses, use{b.Labels[0], b.DefRange})
+	m.providers = append(m.providers, b)
+	return nil
+}
+
+// judgeSettings looks at the settings of a provider, when it is known which it is.
+func (m *module) judgeSettings(b *hcl.Block) error {
+	source := cmp.Or(m.sources[b.Labels[0]], b.Labels[0])
+	if !strings.HasSuffix(Address(source), "/hashicorp/aws") {
 		return nil
 	}
-	// The files that these name can have the SDK run a program for the keys.
 	return m.credentialProcess(b)
 }
 
-// credentialProcess looks for files of AWS's, which can name a program to run.
+// awsFiles are the settings that lead to files of AWS's, by which its library runs a
+// program for the keys.
+var awsFiles = []string{"profile", "shared_config_files", "shared_credentials_files", "shared_credentials_file"}
+
 func (m *module) credentialProcess(b *hcl.Block) error {
-	found, err := content(b.Body, &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "profile"}, {Name: "shared_config_files"}, {Name: "shared_credentials_files"}, {Name: "shared_credentials_file"}}})
+	schema := &hcl.BodySchema{}
+	for _, name := range awsFiles {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	found, err := content(b.Body, schema)
 	if err != nil {
 		return err
 	}
 	for _, attribute := range found.Attributes {
-		m.found(attribute.NameRange, Program, "credential-process", "%s leads to a file that can name a program to run", attribute.Name)
+		m.leads(attribute.NameRange, attribute.Name)
+	}
+	return nil
+}
+
+func (m *module) leads(at hcl.Range, name string) {
+	m.found(at, Program, "credential-process", "%s leads to a file that can name a program to run", name)
+}
+
+// remoteState looks at the settings of a backend that another state is read from.
+func (m *module) remoteState(b *hcl.Block) error {
+	found, err := content(b.Body, &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "config"}}})
+	if err != nil || found.Attributes["config"] == nil {
+		return err
+	}
+	config := found.Attributes["config"]
+	pairs, diagnostics := hcl.ExprMap(config.Expr)
+	if diagnostics.HasErrors() {
+		m.leads(config.NameRange, "config, which is not written out,")
+		return nil
+	}
+	for _, pair := range pairs {
+		name := hcl.ExprAsKeyword(pair.Key)
+		if name == "" {
+			name, _ = text(pair.Key)
+		}
+		if name == "" || slices.Contains(awsFiles, name) {
+			m.leads(pair.Key.Range(), cmp.Or(name, "a key that is not written out"))
+		}
 	}
 	return nil
 }

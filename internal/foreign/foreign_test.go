@@ -110,3 +110,24 @@ func TestUnpinned(t *testing.T) {
 		}
 	}
 }
+
+// The environments of this repository need nothing to be allowed.
+func TestOwnEnvironments(t *testing.T) {
+	repository := os.DirFS("../..")
+	names, err := environment.List(repository)
+	if err != nil || len(names) < 4 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		e, err := environment.Load(repository, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, layer := range e.Layers {
+			findings, err := Find(repository, e.Dir(layer))
+			if err != nil || len(findings) > 0 {
+				t.Errorf("%s: %v, %v", name, findings, err)
+			}
+		}
+	}
+}
