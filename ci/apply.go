@@ -41,7 +41,7 @@ func (m *Slipway) Bootstrap(
 // Apply makes the infrastructure what the code says, and shows the outputs.
 //
 // Without a plan it makes one itself. A protected environment takes only a plan
-// that was made before: by `plan --keep` or `plan-files`.
+// that was made before, by `plan --keep` or `plan-files`, and whose digest is named.
 //
 // +cache="never"
 func (m *Slipway) Apply(
@@ -60,6 +60,10 @@ func (m *Slipway) Apply(
 	//
 	// +optional
 	reviewed bool,
+	// Digest of the plan that was reviewed: apply that one and no other.
+	//
+	// +optional
+	digest string,
 	// Addresses that a protected environment may lose, with commas between.
 	//
 	// +optional
@@ -72,7 +76,7 @@ func (m *Slipway) Apply(
 	if container, err = m.withMachine(ctx, env, container); err != nil {
 		return "", err
 	}
-	args := []string{"apply", "--layer=" + layer, "--allow-destroy=" + allowDestroy}
+	args := []string{"apply", "--layer=" + layer, "--digest=" + digest, "--allow-destroy=" + allowDestroy}
 	if plan != nil {
 		container = container.WithMountedDirectory("/plan", plan)
 		args = append(args, "--plan=/plan")

@@ -395,6 +395,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg reviewed", err))
 				}
 			}
+			var digest string
+			if inputArgs["digest"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["digest"]), &digest)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg digest", err))
+				}
+			}
 			var allowDestroy string
 			if inputArgs["allowDestroy"] != nil {
 				err = json.Unmarshal([]byte(inputArgs["allowDestroy"]), &allowDestroy)
@@ -402,7 +409,56 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg allowDestroy", err))
 				}
 			}
-			return (*Slipway).Apply(&parent, ctx, env, layer, plan, reviewed, allowDestroy)
+			return (*Slipway).Apply(&parent, ctx, env, layer, plan, reviewed, digest, allowDestroy)
+		case "Approve":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var digest string
+			if inputArgs["digest"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["digest"]), &digest)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg digest", err))
+				}
+			}
+			var key *dagger.Secret
+			if inputArgs["key"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["key"]), &key)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg key", err))
+				}
+			}
+			var signature *dagger.File
+			if inputArgs["signature"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["signature"]), &signature)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg signature", err))
+				}
+			}
+			var plan *dagger.Directory
+			if inputArgs["plan"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["plan"]), &plan)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg plan", err))
+				}
+			}
+			var layer string
+			if inputArgs["layer"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["layer"]), &layer)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg layer", err))
+				}
+			}
+			return (*Slipway).Approve(&parent, ctx, env, digest, key, signature, plan, layer)
 		case "Bootstrap":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -197,6 +198,8 @@ func TestEngineLifecycle(t *testing.T) {
 		t.Errorf("the store is capped at %s bytes, not at 20 GB", store)
 	}
 
+	e.takesNoPush(t)
+
 	begin := time.Now()
 	if out := e.engine(t, "up").must(t).stderr; strings.Contains(out, "make ") || strings.Contains(out, "start ") {
 		t.Errorf("a second up works again:\n%s", out)
@@ -223,6 +226,43 @@ func TestEngineLifecycle(t *testing.T) {
 		t.Errorf("down leaves the run folder: %v", err)
 	}
 	e.engine(t, "down").must(t) // and again, with nothing to do
+}
+
+// takesNoPush looks that the registry on loopback reads for all and writes for nobody,
+// and that nobody else can enter the folder of the other.
+func (e *spareEngine) takesNoPush(t *testing.T) {
+	t.Helper()
+	address := ""
+	for _, variable := range e.env {
+		if port, ok := strings.CutPrefix(variable, "SLIPWAY_REGISTRY_PORT="); ok {
+			address = "http://127.0.0.1:" + port
+		}
+	}
+	for _, c := range []struct {
+		method, path string
+		want         int
+	}{
+		{http.MethodGet, "/v2/library/debian/tags/list", http.StatusOK},
+		{http.MethodPost, "/v2/library/debian/blobs/uploads/", http.StatusMethodNotAllowed},
+		{http.MethodPut, "/v2/library/debian/manifests/trixie-slim", http.StatusMethodNotAllowed},
+		{http.MethodDelete, "/v2/library/debian/manifests/sha256:" + strings.Repeat("0", 64), http.StatusMethodNotAllowed},
+	} {
+		request, err := http.NewRequest(c.method, address+c.path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != c.want {
+			t.Errorf("%s %s: %s", c.method, c.path, response.Status)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(e.run, "push")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder for pushes: %v, %v", info, err)
+	}
 }
 
 // Killing pasta cuts the engine off; up must notice and mend it.

@@ -329,8 +329,17 @@ func TestReview(t *testing.T) {
 	if err := os.Remove(more); err != nil {
 		t.Fatal(err)
 	}
-	c.call(t, "apply", "--env=local", "--plan="+plan).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
-	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "was applied already, or begun, by run")
+	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "environment local is protected, and --digest does not say which plan was reviewed")
+	summary, err := os.ReadFile(filepath.Join(plan, "summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen struct{ Digest string }
+	if err := json.Unmarshal(summary, &seen); err != nil {
+		t.Fatal(err)
+	}
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).refuses(t, "was applied already, or begun, by run")
 
 	refused := c.call(t, "destroy", "--env=local", "--confirm=local")
 	refused.refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='")
@@ -431,6 +440,17 @@ func TestLocalTwoAtOnce(t *testing.T) {
 	}
 }
 
+// allow has the code of environment local run what it otherwise may not.
+func (c *checkout) allow(t *testing.T, what string) {
+	t.Helper()
+	path := filepath.Join(c.dir, "environments/local/environment.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, path, string(text)+"allow: {"+what+"}\n")
+}
+
 // Ctrl-C kills what runs in the engine at once. recover takes back what was made.
 func TestLocalInterrupted(t *testing.T) {
 	c := newCheckout(t)
@@ -447,6 +467,7 @@ resource "terraform_data" "slow" {
   }
 }
 `)
+	c.allow(t, "programs: [local-exec]")
 	c.call(t, "bootstrap", "--env=local").must(t)
 	cmd := exec.Command("dagger", append(c.args(t), "apply", "--env=local")...)
 	cmd.Dir = c.dir
@@ -606,6 +627,7 @@ resource "terraform_data" "fails" {
   }
 }
 `)
+	c.allow(t, "programs: [local-exec]")
 	reversed := []rune(born)
 	for i, j := 0, len(reversed)-1; i < j; i, j = i+1, j-1 {
 		reversed[i], reversed[j] = reversed[j], reversed[i]

@@ -123,6 +123,28 @@ func (j *job) githubFolder() string {
 	return action.Runs.Steps[1].Run
 }
 
+// apply runs the jobs of apply.yml, one after the other, and returns what the last one
+// prints: that of the plan whose digest the job before it hands on.
+func (j *job) apply() result {
+	j.t.Helper()
+	j.run("apply.yml", "plan").must(j.t)
+	output := filepath.Join(j.temp, "output")
+	if err := os.RemoveAll(output); err != nil {
+		j.t.Fatal(err)
+	}
+	j.run("apply.yml", "review").must(j.t)
+	text, err := os.ReadFile(output)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var plans []struct{ Environment, Digest string }
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("plans=")), &plans); err != nil || len(plans) != 1 || plans[0].Environment != "local" {
+		j.t.Fatalf("the job review hands on %s", text)
+	}
+	j.values["matrix.digest"] = plans[0].Digest
+	return j.run("apply.yml", "apply")
+}
+
 // on has the next jobs run for an event.
 func (j *job) on(name, payload string) {
 	j.t.Helper()
@@ -195,11 +217,12 @@ func TestWorkflows(t *testing.T) {
 	temp := t.TempDir()
 	j := &job{t: t, dir: c.dir, temp: temp, event: filepath.Join(temp, "event.json"), values: map[string]string{
 		"matrix.environment": "local", "secrets.AGE_KEY": string(bytes.TrimSpace(identity)), "github.token": "token-of-actions",
-		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "",
-		"github.event.pull_request.head.sha": sha, "github.event.pull_request.base.sha": sha,
+		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "", "matrix.digest": "sha256:" + strings.Repeat("0", 64),
+		`inputs.environment && format('["{0}"]', inputs.environment) || vars.ENVIRONMENTS`: `["local"]`,
+		"github.event.pull_request.head.sha":                                               sha, "github.event.pull_request.base.sha": sha,
 	}}
 	j.env = []string{
-		"RUNNER_TEMP=" + temp, "GITHUB_STEP_SUMMARY=" + filepath.Join(temp, "summary"), "GITHUB_REPOSITORY=acme/infra", "GITHUB_RUN_ID=17", "GITHUB_SHA=" + sha,
+		"RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + filepath.Join(temp, "output"), "GITHUB_STEP_SUMMARY=" + filepath.Join(temp, "summary"), "GITHUB_REPOSITORY=acme/infra", "GITHUB_RUN_ID=17", "GITHUB_SHA=" + sha,
 		"GITHUB_API_URL=http://cloudsim:9000/-/github", "GITHUB_SERVER_URL=http://cloudsim:9000/-/github/web", "GITHUB_TOKEN=canary-in-the-environment",
 	}
 	payload, err := json.Marshal(map[string]any{"number": 1, "pull_request": map[string]any{
@@ -223,13 +246,15 @@ func TestWorkflows(t *testing.T) {
 	}
 	says(string(summary), "20 to create", "module.backend.openstack_compute_keypair_v2.admin")
 	text := shown()
-	says(text, "github-actions[bot]", "slipway:plans", "20 to create")
+	says(text, "github-actions[bot]", "slipway:plans", "20 to create", "sha256:")
 	if n := strings.Count(text, "slipway:plans"); n != 1 {
 		t.Errorf("there are %d comments", n)
 	}
 
 	j.on("push", `{}`)
-	j.run("apply.yml", "apply").must(t).says(t, "the plan of run", "database_uris = (sensitive)")
+	// What the pull request was planned with is not kept, and a digest that nobody made is none.
+	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local")
+	j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)")
 	j.run("apply.yml", "apply").refuses(t, "was applied already")
 
 	j.on("schedule", `{}`)
@@ -239,10 +264,8 @@ func TestWorkflows(t *testing.T) {
 	says(shown(), "Environment local is not what its code says: 1 changed in the cloud", "slipway:drift/local")
 	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
 
-	j.on("pull_request", string(payload))
-	j.run("plan.yml", "plan").must(t)
 	j.on("push", `{}`)
-	j.run("apply.yml", "apply").must(t).says(t, "1 to create")
+	j.apply().must(t).says(t, "1 to create")
 	j.on("schedule", `{}`)
 	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "the issue is closed")
 	text = shown()

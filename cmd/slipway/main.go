@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"slipway/internal/confine"
 	"slipway/internal/pins"
 	"slipway/internal/refusal"
 	"slipway/internal/stage"
@@ -38,6 +39,9 @@ exit codes: 0 done, 1 refused or failed, 2 done and there are changes, 3 bad inp
 var version = "dev"
 
 func main() {
+	if err := confine.Self(); err != nil {
+		os.Exit(complain(os.Stderr, err))
+	}
 	// One signal stops the tools gently; what comes later changes nothing.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -105,6 +109,9 @@ func stageFlags(name string) (*flag.FlagSet, *stage.Options) {
 	flags.StringVar(&o.Pins, "pins", "/run/pins.env", "pins file with the images of this container")
 	flags.StringVar(&o.Plan, "plan", "", "apply: the /out of an earlier plan, to apply what it sealed")
 	flags.BoolVar(&o.Reviewed, "reviewed", false, "apply: the plan that is kept in the state's bucket for these files")
+	flags.StringVar(&o.Digest, "digest", "", "apply, approve: digest of the plan that was reviewed: that one and no other")
+	flags.StringVar(&o.SigningKey, "signing-key", "/run/secrets/signing-key", "approve: file of the reviewer's private SSH key")
+	flags.StringVar(&o.Signature, "signature", "/run/signature", "approve: file of a signature that ssh-keygen made")
 	flags.StringVar(&o.AllowDestroy, "allow-destroy", "", "apply, destroy: what a protected environment may lose, addresses with commas between")
 	flags.StringVar(&o.Confirm, "confirm", "", "the environment's name, where a stage asks for it")
 	flags.StringVar(&o.Host, "host", "", "ssh: the host's name, where there are several")

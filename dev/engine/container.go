@@ -50,6 +50,9 @@ func (s settings) start(ctx context.Context, c container) error {
 			return err
 		}
 	}
+	if err := os.Mkdir(s.pushFolder(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
 	for _, dir := range []string{"store", "registry"} {
 		if err := os.MkdirAll(filepath.Join(s.cache, dir), 0o755); err != nil {
 			return err
@@ -241,6 +244,7 @@ func (s settings) spec(c container) (*specs.Spec, error) {
 		{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev"}},
 		bind(filepath.Join(s.cache, "store"), "/var/lib/dagger"),
 		bind(filepath.Join(s.cache, "registry"), "/var/lib/registry"),
+		bind(s.pushFolder(), pushFolder),
 		bind(filepath.Join(s.run, "socket"), "/run/dagger"),
 		bind(c.content, "/usr/local/share/dagger/content", "ro"),
 	}
@@ -255,7 +259,7 @@ func (s settings) spec(c container) (*specs.Spec, error) {
 		Version: "1.0.2",
 		Process: &specs.Process{
 			User: specs.User{Umask: &umask},
-			Args: []string{"/bin/sh", "-c", "docker-registry serve /etc/slipway/registry.yml & exec dagger-engine"},
+			Args: []string{"/bin/sh", "-c", "docker-registry serve /etc/slipway/registry.yml & docker-registry serve /etc/slipway/push.yml & exec dagger-engine"},
 			Env:  append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}, c.env...),
 			Cwd:  "/",
 			Capabilities: &specs.LinuxCapabilities{

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -16,22 +18,55 @@ import (
 // the engine alike.
 func (s settings) registryAddress() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// registryConfig is that of Debian's docker-registry.
+// Two processes of Debian's docker-registry serve the same files. The one on loopback
+// only reads: every user of the machine reaches it. The other takes pushes, on a socket
+// in a folder that only we can enter; the registry itself knows no rights by method.
+const (
+	pushFolder = "/run/slipway-push" // in the engine's root
+	pushSocket = "registry.sock"
+)
+
+func (s settings) pushFolder() string { return filepath.Join(s.run, "push") }
+func (s settings) pushSocket() string { return filepath.Join(s.pushFolder(), pushSocket) }
+
+// registryConfig is that of the one on loopback.
 func (s settings) registryConfig() string {
 	return fmt.Sprintf(`version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
-storage: {filesystem: {rootdirectory: /var/lib/registry}}
+storage: {filesystem: {rootdirectory: /var/lib/registry}, maintenance: {readonly: {enabled: true}}}
 http: {addr: %q}
 `, s.registryAddress())
 }
 
-// registryAnswers says whether a registry listens at our address.
+// pushConfig is that of the one on the socket.
+func pushConfig() string {
+	return fmt.Sprintf(`version: 0.1
+log: {level: warn, accesslog: {disabled: true}}
+storage: {filesystem: {rootdirectory: /var/lib/registry}}
+http: {net: unix, addr: %q}
+`, pushFolder+"/"+pushSocket)
+}
+
+// pushTransport leads all requests to the socket.
+func (s settings) pushTransport() *http.Transport {
+	return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", s.pushSocket())
+	}}
+}
+
+// registryAnswers says whether a registry listens at our address, and one on the socket.
 func (s settings) registryAnswers(ctx context.Context) bool {
+	push := s.pushTransport()
+	defer push.CloseIdleConnections()
+	return s.answers(ctx, http.DefaultTransport) && s.answers(ctx, push)
+}
+
+func (s settings) answers(ctx context.Context, by http.RoundTripper) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.registryAddress()+"/v2/", nil)
 	if err != nil {
 		return false
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Transport: by}).Do(request)
 	if err != nil {
 		return false
 	}
@@ -80,7 +115,9 @@ func (s settings) push(ctx context.Context, dir, reference string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if err := remote.Write(tag, image, remote.WithContext(ctx)); err != nil {
+	push := s.pushTransport()
+	defer push.CloseIdleConnections()
+	if err := remote.Write(tag, image, remote.WithContext(ctx), remote.WithTransport(push)); err != nil {
 		return "", fmt.Errorf("push %s: %w", reference, err)
 	}
 	digest, err := image.Digest()

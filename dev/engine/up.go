@@ -234,6 +234,7 @@ func (s settings) container(ctx context.Context) (container, error) {
 			"etc/hosts":                "127.0.0.1 localhost slipway-engine\n::1 localhost\n",
 			"etc/dagger/engine.json":   s.engineConfig(),
 			"etc/slipway/registry.yml": s.registryConfig(),
+			"etc/slipway/push.yml":     pushConfig(),
 		},
 	}, nil
 }

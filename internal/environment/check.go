@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"net/netip"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slipway/internal/approval"
+	"slipway/internal/printable"
 )
 
 var (
@@ -23,7 +27,7 @@ var (
 
 // check holds what was decoded against the rules and against the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkDeploy, s.checkSSH, s.checkDrift} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}
@@ -39,7 +43,14 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 		if e.State.HTTP.Address == "" {
 			return s.refuse("state.http", edit("write http: {address: …}"), "state.http has no address")
 		}
-		return s.checkURL("state.http.address", e.State.HTTP.Address)
+		if err := s.checkURL("state.http.address", e.State.HTTP.Address); err != nil {
+			return err
+		}
+		// The user and the password go along with each request.
+		if u, err := url.Parse(e.State.HTTP.Address); err != nil || u.Scheme != "https" && !loopback(u.Hostname()) {
+			return s.refuse("state.http.address", edit("write it as https://host/path"), "state.http.address is not encrypted: anyone on the way could read TF_HTTP_PASSWORD")
+		}
+		return nil
 	case e.State.S3 == nil:
 		return s.refuse("state", edit("write state: with s3: or http: below it"), "the file does not say where the state is kept")
 	}
@@ -87,6 +98,11 @@ func (s *source) checkURL(at, text string) error {
 	return nil
 }
 
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
 func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	seen := map[string]bool{}
 	for i, layer := range e.Layers {
@@ -110,14 +126,14 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 			return err
 		}
 		if !there || !mode.IsDir() {
-			return s.refuse(at, "mkdir -p "+dir, "layer %q has no folder %s", layer.Path, dir)
+			return s.refuse(at, "mkdir -p "+printable.Word(dir), "layer %q has no folder %s", layer.Path, dir)
 		}
 		entries, err := fs.ReadDir(repository, dir)
 		if err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(entries, isCode) {
-			return s.refuse(at, "$EDITOR "+dir+"/main.tf", "layer %q has no .tf file in %s", layer.Path, dir)
+			return s.refuse(at, "$EDITOR "+printable.Word(dir+"/main.tf"), "layer %q has no .tf file in %s", layer.Path, dir)
 		}
 	}
 	return nil
@@ -130,44 +146,123 @@ func isCode(entry fs.DirEntry) bool {
 	return !entry.IsDir() && !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu"))
 }
 
-func (s *source) checkCredentials(repository fs.FS, e *Environment) error {
-	environments, err := List(repository)
-	if err != nil {
+func (s *source) checkCredentials(repository fs.FS, e *Environment) (err error) {
+	if e.CredentialFiles, e.MissingCredentials, err = s.credentials(repository, e, "credentials", e.Credentials); err != nil || e.Plan == nil {
 		return err
 	}
+	if len(e.Plan.Credentials) == 0 {
+		return s.refuse("plan", edit("write credentials: and their names, or delete the section"), "plan has no credentials")
+	}
+	if e.PlanCredentialFiles, e.MissingPlanCredentials, err = s.credentials(repository, e, "plan.credentials", e.Plan.Credentials); err != nil {
+		return err
+	}
+	// They are the last to be read, and would be given to all who plan.
+	if n := len(e.Credentials); n > 0 && slices.Contains(e.Plan.Credentials, e.Credentials[n-1]) {
+		return s.refuse("plan.credentials", edit("name credentials that can only read, such as %s-plan", e.Name), "plan.credentials has %q, by which %s is changed", e.Credentials[n-1], e.Name)
+	}
+	return nil
+}
+
+// credentials finds the files that a list names, and those that are not there.
+func (s *source) credentials(repository fs.FS, e *Environment, list string, names []string) (there, missing []string, err error) {
+	environments, err := List(repository)
+	if err != nil {
+		return nil, nil, err
+	}
 	seen := map[string]bool{}
-	for i, name := range e.Credentials {
-		at := fmt.Sprintf("credentials[%d]", i)
+	for i, name := range names {
+		at := fmt.Sprintf("%s[%d]", list, i)
 		if !credentialPattern.MatchString(name) {
-			return s.refuse(at, edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
+			return nil, nil, s.refuse(at, edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
 		}
 		if seen[name] {
-			return s.refuse(at, edit("keep one of them"), "credentials %q are there twice", name)
+			return nil, nil, s.refuse(at, edit("keep one of them"), "credentials %q are there twice", name)
 		}
 		seen[name] = true
 		// A folder that was copied from another environment would go on with its rights.
 		if name != e.Name && slices.Contains(environments, name) {
-			return s.refuse(at, edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
+			return nil, nil, s.refuse(at, edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
 		}
 		var files []string
 		for _, extension := range []string{".env", ".yaml", ".json"} {
 			file := "credentials/" + name + ".enc" + extension
-			mode, there, err := s.find(repository, at, file)
+			mode, found, err := s.find(repository, at, file)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
-			if there && mode.IsRegular() {
+			if found && mode.IsRegular() {
 				files = append(files, file)
 			}
 		}
 		switch len(files) {
 		case 0:
 			// Checks of the code do without: see NeedCredentials.
-			e.MissingCredentials = append(e.MissingCredentials, "credentials/"+name+".enc.env")
+			missing = append(missing, "credentials/"+name+".enc.env")
 		case 1:
-			e.CredentialFiles = append(e.CredentialFiles, files[0])
+			there = append(there, files[0])
 		default:
-			return s.refuse(at, "git rm "+files[1], "credentials %q have the files %s", name, enumerate(files))
+			return nil, nil, s.refuse(at, "git rm "+printable.Word(files[1]), "credentials %q have the files %s", name, enumerate(files))
+		}
+	}
+	return there, missing, nil
+}
+
+func (s *source) checkReviewers(_ fs.FS, e *Environment) error {
+	if len(e.Reviewers) == 0 {
+		return nil
+	}
+	if !e.Protected {
+		return s.refuse("reviewers", edit("write protected: true, or delete the reviewers"), "reviewers are asked in a protected environment only")
+	}
+	if e.State.S3 == nil {
+		return s.refuse("reviewers", edit("delete the reviewers, or keep the state in a bucket"), "the reviewers' signatures lie in the state's bucket, and state.s3 is not there")
+	}
+	for i, line := range e.Reviewers {
+		at := fmt.Sprintf("reviewers[%d]", i)
+		reviewer, err := approval.ParseReviewer(line)
+		if err != nil {
+			return s.refuse(at, edit("write a line of authorized_keys: ssh-ed25519 AAAA… name"), "%s: %v", at, err)
+		}
+		if slices.ContainsFunc(e.Approvers, func(r approval.Reviewer) bool { return bytes.Equal(r.Key.Marshal(), reviewer.Key.Marshal()) }) {
+			return s.refuse(at, edit("keep one of them"), "the key of %q is there twice", reviewer.Name)
+		}
+		e.Approvers = append(e.Approvers, reviewer)
+	}
+	return nil
+}
+
+// providerPattern is that of namespace/type, with or without a host.
+var providerPattern = regexp.MustCompile(`^([a-z0-9.-]+\.[a-z0-9-]+(:[0-9]+)?/)?[0-9A-Za-z_-]+/[0-9A-Za-z_-]+$`)
+
+func (s *source) checkAllow(_ fs.FS, e *Environment) error {
+	if e.Allow == nil {
+		return nil
+	}
+	if len(e.Allow.Programs)+len(e.Allow.Modules)+len(e.Allow.Providers) == 0 {
+		return s.refuse("allow", edit("write programs:, modules: or providers: below it, or delete the line"), "allow names nothing")
+	}
+	seen := map[string]bool{}
+	for i, name := range e.Allow.Programs {
+		if at := fmt.Sprintf("allow.programs[%d]", i); !slices.Contains(Programs, name) {
+			return s.refuse(at, edit("%sthe programs are %s", didYouMean(name, Programs), enumerate(Programs)), "%q is no way to run a program", name)
+		}
+	}
+	for i, name := range e.Allow.Providers {
+		if at := fmt.Sprintf("allow.providers[%d]", i); !providerPattern.MatchString(name) {
+			return s.refuse(at, edit("write it as registry.opentofu.org/acme/thing"), "%q is no address of a provider", name)
+		}
+	}
+	for i, name := range e.Allow.Modules {
+		if at := fmt.Sprintf("allow.modules[%d]", i); name == "" || strings.HasPrefix(name, ".") {
+			return s.refuse(at, edit("write the source as the code has it, such as git::https://…"), "%q is no source of a module from elsewhere", name)
+		}
+	}
+	for kind, names := range map[string][]string{"programs": e.Allow.Programs, "modules": e.Allow.Modules, "providers": e.Allow.Providers} {
+		for i, name := range names {
+			if seen[kind+name] {
+				return s.refuse(fmt.Sprintf("allow.%s[%d]", kind, i), edit("keep one of them"), "%q is allowed twice", name)
+			}
+			seen[kind+name] = true
 		}
 	}
 	return nil
@@ -187,7 +282,7 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 		return err
 	}
 	if !there || !mode.IsRegular() {
-		return s.refuse("deploy.playbook", "$EDITOR "+folder+playbook, "there is no file %s", folder+playbook)
+		return s.refuse("deploy.playbook", "$EDITOR "+printable.Word(folder+playbook), "there is no file %s", folder+playbook)
 	}
 	return nil
 }

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"slipway/internal/approval"
+	"slipway/internal/printable"
 )
 
 // An Environment is one folder below environments/.
@@ -20,8 +23,11 @@ type Environment struct {
 	Description string   `yaml:"description" json:"description,omitempty" jsonschema:"description=What it is for; in one line"`
 	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=Take only a reviewed plan for apply; and --confirm for destroy"`
 	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
+	Plan        *Plan    `yaml:"plan" json:"plan,omitempty" jsonschema:"description=What the stages use that only read: plan; drift; output; status and state-list. Absent: the same as all others"`
+	Reviewers   []string `yaml:"reviewers" json:"reviewers,omitempty" jsonschema:"minItems=1,description=Public SSH keys with names: a protected environment takes only a plan that one of them has signed"`
 	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
+	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run that is not OpenTofu and its known providers; absent: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
 	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached; absent: at their addresses"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
@@ -30,6 +36,17 @@ type Environment struct {
 	CredentialFiles []string `yaml:"-" json:"-"`
 	// MissingCredentials are those that are named and not there.
 	MissingCredentials []string `yaml:"-" json:"-"`
+	// The same of what the stages use that only read.
+	PlanCredentialFiles    []string `yaml:"-" json:"-"`
+	MissingPlanCredentials []string `yaml:"-" json:"-"`
+	// Approvers are what Reviewers say.
+	Approvers []approval.Reviewer `yaml:"-" json:"-"`
+}
+
+// Plan is for the stages that change nothing: their key may lie where those who write
+// code can reach it.
+type Plan struct {
+	Credentials []string `yaml:"credentials" json:"credentials" jsonschema:"minItems=1,description=Names of SOPS files with credentials that can only read. A later one wins"`
 }
 
 // A Layer is a root module with a state of its own.
@@ -56,6 +73,17 @@ type S3 struct {
 type HTTP struct {
 	Address string `yaml:"address" json:"address" jsonschema:"description=URL below which each state has its own; also used for LOCK and UNLOCK"`
 }
+
+// Allow names what the code may run besides OpenTofu and the providers that are known
+// to run no program.
+type Allow struct {
+	Programs  []string `yaml:"programs" json:"programs,omitempty" jsonschema:"minItems=1,enum=external,enum=local-exec,enum=remote-exec,enum=file,enum=credential-process,description=Ways to run a program: data sources and provisioners by their type"`
+	Modules   []string `yaml:"modules" json:"modules,omitempty" jsonschema:"minItems=1,description=Sources of modules that may change behind their name; as the code has them"`
+	Providers []string `yaml:"providers" json:"providers,omitempty" jsonschema:"minItems=1,description=Addresses of providers. Example: registry.opentofu.org/acme/thing"`
+}
+
+// Programs are the ways to run one that can be allowed.
+var Programs = []string{"external", "local-exec", "remote-exec", "file", "credential-process"}
 
 // Deploy is the Ansible stage.
 type Deploy struct {
@@ -85,16 +113,32 @@ type Ignore struct {
 func (i Ignore) Expired(now time.Time) bool { return now.UTC().Format(time.DateOnly) > i.Until }
 
 // NeedCredentials refuses an environment whose credentials are not all there.
-func (e *Environment) NeedCredentials() error {
-	if len(e.MissingCredentials) == 0 {
+func (e *Environment) NeedCredentials() error { return need(e.MissingCredentials) }
+
+// NeedPlanCredentials does the same for what the stages use that only read. The others
+// have to be there, too: a plan is sealed to their readers.
+func (e *Environment) NeedPlanCredentials() error {
+	return need(slices.Concat(e.MissingCredentials, e.MissingPlanCredentials))
+}
+
+// FilesToPlan are the files of the credentials for the stages that only read.
+func (e *Environment) FilesToPlan() []string {
+	if e.Plan == nil {
+		return e.CredentialFiles
+	}
+	return e.PlanCredentialFiles
+}
+
+func need(missing []string) error {
+	if len(missing) == 0 {
 		return nil
 	}
 	const command = "dagger call secrets init --file="
-	hint := command + strings.Join(e.MissingCredentials, " && "+command)
-	if len(e.MissingCredentials) == 1 {
-		return refuse(hint, "there is no file %s", e.MissingCredentials[0])
+	hint := command + strings.Join(missing, " && "+command)
+	if len(missing) == 1 {
+		return refuse(hint, "there is no file %s", missing[0])
 	}
-	return refuse(hint, "there are no files %s", enumerate(e.MissingCredentials))
+	return refuse(hint, "there are no files %s", enumerate(missing))
 }
 
 // LayerName is that of the layer within its environment.
@@ -138,15 +182,15 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	}
 	if !slices.Contains(known, name) {
 		if name == "" {
-			return nil, refuse("name one of "+enumerate(known), "no environment is named")
+			return nil, refuse("name one of "+printable.Line(enumerate(known)), "no environment is named")
 		}
 		if found, mode, err := look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
 			return nil, refuse(replaceLink(found), "%s is a symbolic link", found)
 		}
-		return nil, refuse(didYouMean(name, known)+"the environments are "+enumerate(known), "there is no environment %q", name)
+		return nil, refuse(printable.Line(didYouMean(name, known)+"the environments are "+enumerate(known)), "there is no environment %q", name)
 	}
 	if !namePattern.MatchString(name) {
-		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv environments/"+name+" environments/<name>", "%q cannot be the name of an environment", name)
+		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
 	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
 	mode, there, err := s.find(repository, "", s.path)
@@ -154,7 +198,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 		return nil, err
 	}
 	if !there || !mode.IsRegular() {
-		return nil, refuse("$EDITOR "+s.path, "there is no file %s", s.path)
+		return nil, refuse("$EDITOR "+printable.Word(s.path), "there is no file %s", s.path)
 	}
 	data, err := fs.ReadFile(repository, s.path)
 	if err != nil {

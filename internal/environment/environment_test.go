@@ -40,7 +40,7 @@ func TestLoad(t *testing.T) {
 			}
 			e, err := Load(repository, strings.TrimSpace(environment))
 			if err == nil {
-				err = e.NeedCredentials()
+				err = e.NeedPlanCredentials()
 			}
 			got := describeResult(t, e, err)
 			if strings.HasPrefix(name, "valid") != (err == nil) {

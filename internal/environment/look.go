@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"slipway/internal/printable"
 )
 
 // look says what lies at the path: its mode, without following a symbolic link
@@ -46,5 +48,6 @@ func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
 }
 
 func replaceLink(name string) string {
-	return "put a copy in its place: cp -RL " + name + " " + name + ".copy && rm " + name + " && mv " + name + ".copy " + name
+	link, target := printable.Word(name), printable.Word(name+".copy")
+	return "put a copy in its place: cp -RL " + link + " " + target + " && rm " + link + " && mv " + target + " " + link
 }

@@ -26,6 +26,7 @@ func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the proxy %s: %w", at.Host, err)
 	}
+	defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
 	_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
 	reader := bufio.NewReader(connection)
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}

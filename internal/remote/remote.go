@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/printable"
 )
 
 // A Host is what the output ansible_inventory says of one.
@@ -26,30 +28,57 @@ type Host struct {
 	Proxy      string   `json:"-"` // URL of an HTTP proxy that leads to it; empty: none
 }
 
-// key is the host's public key, out of the line for its address.
-func (h Host) key() (ssh.PublicKey, error) {
+// keys are the host's public keys, out of the lines for its address, and those that
+// are revoked, whatever host they were of.
+func (h Host) keys() (own, revoked []ssh.PublicKey, err error) {
 	rest := []byte(h.KnownHosts)
 	for len(rest) > 0 {
-		_, hosts, key, _, next, err := ssh.ParseKnownHosts(rest)
+		marker, hosts, key, _, next, err := ssh.ParseKnownHosts(rest)
 		if err != nil {
 			break
 		}
-		for _, name := range hosts {
-			if name == h.Address || name == fmt.Sprintf("[%s]:%d", h.Address, h.Port) {
-				return key, nil
-			}
-		}
 		rest = next
+		switch {
+		case marker == "revoked":
+			revoked = append(revoked, key)
+		case marker == "" && (slices.Contains(hosts, h.Address) || slices.Contains(hosts, fmt.Sprintf("[%s]:%d", h.Address, h.Port))):
+			own = append(own, key)
+		}
 	}
-	return nil, fmt.Errorf("known_hosts of %s has no line for %s", h.Name, h.Address)
+	if len(own) == 0 {
+		return nil, nil, fmt.Errorf("known_hosts of %s has no line for %s", h.Name, h.Address)
+	}
+	return own, revoked, nil
 }
 
-// ErrOtherKey says that what answers at a host's address is not the host.
-var ErrOtherKey = errors.New("it has another host key: it is not the host that was made, or somebody is in between")
+// algorithms are those by which a host can prove that it has one of the keys: an RSA
+// key signs with SHA-2 today, and its own name means SHA-1.
+func algorithms(keys []ssh.PublicKey) []string {
+	var names []string
+	for _, key := range keys {
+		if key.Type() == ssh.KeyAlgoRSA {
+			names = append(names, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256)
+			continue
+		}
+		names = append(names, key.Type())
+	}
+	return names
+}
 
-// Dial logs in to the host with the operator's private key.
+func among(keys []ssh.PublicKey, key ssh.PublicKey) bool {
+	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
+}
+
+// What answers at a host's address may not be the host.
+var (
+	ErrOtherKey   = errors.New("it has another host key: it is not the host that was made, or somebody is in between")
+	ErrRevokedKey = errors.New("its host key is revoked in known_hosts: whoever has it need not be the host")
+)
+
+// Dial logs in to the host with the operator's private key. The connection ends with
+// ctx, whatever the host does.
 func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) {
-	want, err := h.key()
+	own, revoked, err := h.keys()
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +87,18 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	if err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = connection.Close() })
 	// What answers may never say a word.
 	_ = connection.SetDeadline(time.Now().Add(15 * time.Second))
 	c, channels, requests, err := ssh.NewClientConn(connection, address, &ssh.ClientConfig{
 		User:              h.User,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(private)},
-		HostKeyAlgorithms: []string{want.Type()},
+		HostKeyAlgorithms: algorithms(own),
 		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
-			if !bytes.Equal(key.Marshal(), want.Marshal()) {
+			switch {
+			case among(revoked, key):
+				return ErrRevokedKey
+			case !among(own, key):
 				return ErrOtherKey
 			}
 			return nil
@@ -73,6 +106,9 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	})
 	if err != nil {
 		_ = connection.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return nil, err
 	}
 	_ = connection.SetDeadline(time.Time{})
@@ -92,9 +128,10 @@ var (
 )
 
 // WaitForSSH logs in as soon as the host lets it. It tells progress of each
-// attempt that fails. Another host key ends it at once: waiting mends nothing.
+// attempt that fails. A host key that is not its own ends it at once: waiting mends
+// nothing.
 func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, progress func(string)) (*ssh.Client, error) {
-	if _, err := h.key(); err != nil {
+	if _, _, err := h.keys(); err != nil {
 		return nil, err
 	}
 	var last error
@@ -103,8 +140,13 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 		if err == nil {
 			return client, nil
 		}
-		if errors.Is(err, ErrOtherKey) {
-			return nil, fmt.Errorf("%s at %s: %w", h.Name, h.Address, ErrOtherKey)
+		for _, final := range []error{ErrOtherKey, ErrRevokedKey} {
+			if errors.Is(err, final) {
+				return nil, fmt.Errorf("%s at %s: %w", h.Name, h.Address, final)
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		last = err
 		if n == p.Attempts {
@@ -120,11 +162,15 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 
 // WaitForMarker waits until the host has the file that ends its first boot.
 func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string, p Patience, progress func(string)) error {
+	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	for n := 1; ; n++ {
-		err := run(client, "test -e "+quote(file))
+		err := run(client, "test -e "+printable.Quoted(file))
 		var exit *ssh.ExitError
 		if err == nil {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if !errors.As(err, &exit) {
 			return fmt.Errorf("ask %s for %s: %w", h.Name, file, err)
@@ -147,9 +193,6 @@ func run(client *ssh.Client, command string) error {
 	defer session.Close()
 	return session.Run(command)
 }
-
-// quote writes text as one word of a shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	select {

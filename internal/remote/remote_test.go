@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/rsa"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +39,7 @@ type server struct {
 	Host
 	commands chan string
 	codes    atomic.Pointer[[]uint32]
+	hang     atomic.Bool // commands are not answered
 }
 
 // serve lets the operator in whose key it is.
@@ -88,7 +91,7 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 		}
 		for request := range requests {
 			_ = request.Reply(request.Type == "exec", nil)
-			if request.Type != "exec" {
+			if request.Type != "exec" || s.hang.Load() {
 				continue
 			}
 			s.commands <- string(request.Payload[4:])
@@ -147,10 +150,15 @@ func TestWaitEnds(t *testing.T) {
 			h.Port = closed
 			h.KnownHosts = "127.0.0.1 " + h.KnownHosts[strings.Index(h.KnownHosts, " "):]
 		}, operator, "cannot be reached by SSH at 127.0.0.1, after 5 attempts", 4},
-		"another host key":   {func(h *Host) { h.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(newKey(t).PublicKey())) }, operator, "it has another host key", 0},
-		"no host key":        {func(h *Host) { h.KnownHosts = "" }, operator, "known_hosts of test-backend has no line for 127.0.0.1", 0},
-		"a stranger's key":   {func(*Host) {}, newKey(t), "unable to authenticate", 4},
-		"another user's key": {func(h *Host) { h.User = "root" }, operator, "unable to authenticate", 4},
+		"another host key": {func(h *Host) { h.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(newKey(t).PublicKey())) }, operator, "it has another host key", 0},
+		"a revoked key": {func(h *Host) {
+			h.KnownHosts += "@revoked * " + string(ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
+		}, operator, "its host key is revoked", 0},
+		"only a revoked key":  {func(h *Host) { h.KnownHosts = "@revoked " + h.KnownHosts }, operator, "has no line for 127.0.0.1", 0},
+		"another's authority": {func(h *Host) { h.KnownHosts = "@cert-authority " + h.KnownHosts }, operator, "has no line for 127.0.0.1", 0},
+		"no host key":         {func(h *Host) { h.KnownHosts = "" }, operator, "known_hosts of test-backend has no line for 127.0.0.1", 0},
+		"a stranger's key":    {func(*Host) {}, newKey(t), "unable to authenticate", 4},
+		"another user's key":  {func(h *Host) { h.User = "root" }, operator, "unable to authenticate", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, hostKey, operator.PublicKey(), 0)
@@ -220,5 +228,89 @@ func TestProxy(t *testing.T) {
 	other.KnownHosts = "127.0.0.1 " + other.KnownHosts[strings.Index(other.KnownHosts, " "):]
 	if _, err := Dial(t.Context(), other, operator); err == nil || !strings.Contains(err.Error(), "leads to no 127.0.0.1:") || !strings.Contains(err.Error(), "502") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A host with an RSA key proves it with SHA-2: the old way is not offered.
+func TestRSA(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostKey, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := newKey(t)
+	s := serve(t, hostKey, operator.PublicKey(), 0)
+	client, err := Dial(t.Context(), s.Host, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close()
+	old, err := ssh.NewSignerWithAlgorithms(hostKey.(ssh.AlgorithmSigner), []string{ssh.KeyAlgoRSA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client, err := Dial(t.Context(), serve(t, old, operator.PublicKey(), 0).Host, operator); err == nil {
+		_ = client.Close()
+		t.Error("SHA-1 will do")
+	}
+}
+
+// What never answers does not outlive the context: a host that accepts and is silent, a
+// proxy that is, and a host that falls silent after the login.
+func TestEndsWithContext(t *testing.T) {
+	operator, hostKey := newKey(t), newKey(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	s := serve(t, hostKey, operator.PublicKey(), 0)
+	host := s.Host
+	host.Port = silent.Addr().(*net.TCPAddr).Port
+	host.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
+	proxied := s.Host
+	proxied.Proxy = "http://" + silent.Addr().String()
+	for name, f := range map[string]func(context.Context) error{
+		"a host":  func(ctx context.Context) error { _, err := Dial(ctx, host, operator); return err },
+		"a proxy": func(ctx context.Context) error { _, err := Dial(ctx, proxied, operator); return err },
+		"a wait": func(ctx context.Context) error {
+			_, err := WaitForSSH(ctx, host, operator, Patience{5, time.Minute}, func(string) {})
+			return err
+		},
+		"a command": func(ctx context.Context) error {
+			client, err := Dial(t.Context(), s.Host, operator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.hang.Store(true)
+			defer s.hang.Store(false)
+			return WaitForMarker(ctx, s.Host, client, "/marker", quick, func(string) {})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			begun := time.Now()
+			if err := f(ctx); err == nil || time.Since(begun) > 3*time.Second {
+				t.Errorf("it ends after %s with %v", time.Since(begun), err)
+			}
+		})
+	}
+	// So does a connection that was opened.
+	ctx, cancel := context.WithCancel(t.Context())
+	client, err := Dial(ctx, s.Host, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	ended := make(chan error)
+	go func() { ended <- client.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(3 * time.Second):
+		t.Error("the connection outlives its context")
 	}
 }

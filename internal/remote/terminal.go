@@ -15,6 +15,7 @@ import (
 // Terminal opens a shell on the host in the terminal that this process has, and
 // returns when the shell ends. A shell that ends with a code is no error.
 func Terminal(ctx context.Context, client *ssh.Client) error {
+	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	session, err := client.NewSession()
 	if err != nil {
 		return err

@@ -12,6 +12,11 @@ func Markdown(r Report, limit int) string {
 	if subject := v.subject(); subject != "" {
 		d.head = "**" + code(subject) + ": " + sentence + "**" + more + "\n\n"
 	}
+	for _, e := range r.Environments {
+		if e.Digest != "" {
+			d.head += "The plan of " + code(place(e.Name, "")) + " is " + code(shown(e.Digest, longestPlace)) + ".\n\n"
+		}
+	}
 	if v.whole != "" {
 		d.whole = code(v.whole)
 	}

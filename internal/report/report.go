@@ -17,8 +17,9 @@ type Report struct {
 // An Environment is one of them. One without layers could not be planned.
 type Environment struct {
 	Name   string  `json:"name"`
-	Error  string  `json:"error,omitempty"` // why it could not be planned, or not all of it; redacted
-	Hint   string  `json:"hint,omitempty"`  // what to do about that
+	Error  string  `json:"error,omitempty"`  // why it could not be planned, or not all of it; redacted
+	Hint   string  `json:"hint,omitempty"`   // what to do about that
+	Digest string  `json:"digest,omitempty"` // of the whole plan: by it an apply takes this one and no other
 	Layers []Layer `json:"layers,omitempty"`
 }
 

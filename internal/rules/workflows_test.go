@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,6 +29,8 @@ type workflow struct {
 }
 
 type job struct {
+	Name        string            `yaml:"name"`
+	Needs       string            `yaml:"needs"`
 	If          string            `yaml:"if"`
 	Permissions map[string]string `yaml:"permissions"`
 	Timeout     int               `yaml:"timeout-minutes"`
@@ -41,10 +44,11 @@ type job struct {
 }
 
 type step struct {
-	Uses string            `yaml:"uses"`
-	Run  string            `yaml:"run"`
-	With map[string]string `yaml:"with"`
-	Env  map[string]string `yaml:"env"`
+	Shell string            `yaml:"shell"`
+	Uses  string            `yaml:"uses"`
+	Run   string            `yaml:"run"`
+	With  map[string]string `yaml:"with"`
+	Env   map[string]string `yaml:"env"`
 }
 
 // may is the most that a job may be allowed to do, by workflow and job.
@@ -52,6 +56,8 @@ var may = map[string]map[string]string{
 	"checks.yml/checks": {"contents": "read"},
 	"plan.yml/plan":     {"contents": "read"},
 	"plan.yml/report":   {"contents": "read", "pull-requests": "write"},
+	"apply.yml/plan":    {"contents": "read"},
+	"apply.yml/review":  {},
 	"apply.yml/apply":   {"contents": "read"},
 	"drift.yml/drift":   {"contents": "read", "issues": "write"},
 }
@@ -59,7 +65,7 @@ var may = map[string]map[string]string{
 var (
 	pinned = regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40}$`)
 	// glue are the commands besides `dagger call`.
-	glue = regexp.MustCompile(`^(cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in )`)
+	glue = regexp.MustCompile(`^(cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
 )
 
 // check lists what is wrong with a workflow.
@@ -117,6 +123,12 @@ func check(name string, text []byte, deadline time.Duration) []string {
 				fault("job %s runs something else than dagger: %s", id, s.Run)
 			}
 			secret = secret || strings.Contains(fmt.Sprint(s.Env), "secrets.")
+			if strings.Contains(s.Run, " | ") && s.Shell != "bash" {
+				fault("job %s does not see a failure within a pipe", id)
+			}
+			if strings.Contains(s.Run, "--keep") && (bytes.Contains(text, []byte("pull_request:")) || bytes.Contains(text, []byte("merge_group:"))) {
+				fault("job %s keeps the plan of files that nobody has merged", id)
+			}
 			works := regexp.MustCompile(`\b(plan-files|apply|drift)\b`).MatchString(s.Run)
 			if works && time.Duration(j.Timeout)*time.Minute < deadline+10*time.Minute {
 				fault("job %s ends after %d minutes, and the runner stops gently only after %s", id, j.Timeout, deadline)
@@ -128,13 +140,19 @@ func check(name string, text []byte, deadline time.Duration) []string {
 				if j.Environment != "${{ matrix.environment }}" {
 					fault("job %s runs outside of the environment that reviewers protect", id)
 				}
-				if !strings.Contains(s.Run, "--reviewed") {
+				if !strings.Contains(s.Run, `--digest="$DIGEST"`) || j.Env["DIGEST"] != "${{ matrix.digest }}" || j.Needs != "review" || !strings.Contains(j.Name, "${{ matrix.digest }}") {
 					fault("job %s applies what nobody has seen", id)
+				}
+				if id := "plan"; w.Jobs["review"].Needs != id || !strings.HasPrefix(w.Jobs[id].Environment, "plan-") {
+					fault("nothing plans what job review shows")
 				}
 			}
 		}
 		if secret && j.Environment == "" {
 			fault("job %s has secrets outside of an environment", id)
+		}
+		if secret && bytes.Contains(text, []byte("merge_group:")) && !strings.Contains(j.If, "&& github.event_name == 'pull_request' &&") {
+			fault("job %s has secrets for the queue of merges", id)
 		}
 		if secret && bytes.Contains(text, []byte("pull_request:")) && !strings.Contains(j.If, "head.repo.full_name == github.repository") {
 			fault("job %s has secrets for forks", id)
@@ -199,13 +217,20 @@ func TestRules(t *testing.T) {
 		{"plan.yml", `--env="$ENVIRONMENT"`, "--env=${{ matrix.environment }}", "an expression into a script"},
 		{"plan.yml", "pull-requests: write", "issues: write", "may write issues"},
 		{"plan.yml", "github.event.pull_request.head.repo.full_name == github.repository", "true", "secrets for forks"},
-		{"plan.yml", "    environment: plan-${{ matrix.environment }} # has the key; needs no reviewer\n", "", "secrets outside of an environment"},
+		{"plan.yml", "    environment: plan-${{ matrix.environment }} # has the key that can only read\n", "", "secrets outside of an environment"},
 		{"plan.yml", "timeout-minutes: 75", "timeout-minutes: 60", "stops gently only after"},
 		{"plan.yml", "    timeout-minutes: 15\n", "", "has no timeout"},
 		{"apply.yml", "cancel-in-progress: false", "cancel-in-progress: true", "can be cancelled"},
 		{"apply.yml", "group: state-${{ matrix.environment }}", "group: state", "does not wait its turn"},
 		{"apply.yml", "    environment: ${{ matrix.environment }} #", "    environment: any #", "reviewers protect"},
-		{"apply.yml", "--reviewed ", "", "nobody has seen"},
+		{"apply.yml", `--digest="$DIGEST" `, "", "nobody has seen"},
+		{"apply.yml", "DIGEST: ${{ matrix.digest }}", "DIGEST: ${{ github.sha }}", "nobody has seen"},
+		{"apply.yml", "    name: apply ${{ matrix.environment }} ${{ matrix.digest }}\n", "", "nobody has seen"},
+		{"apply.yml", "    needs: plan\n", "", "nothing plans what"},
+		{"apply.yml", "    environment: plan-${{ matrix.environment }} #", "    environment: ${{ matrix.environment }} #", "nothing plans what"},
+		{"apply.yml", "        shell: bash # with pipefail\n", "", "does not see a failure within a pipe"},
+		{"plan.yml", "github.event_name == 'pull_request' && ", "", "secrets for the queue of merges"},
+		{"plan.yml", `--env="$ENVIRONMENT" --commit`, `--env="$ENVIRONMENT" --keep --commit`, "that nobody has merged"},
 		{"drift.yml", "      ENVIRONMENT: ", "      AGE_KEY: ${{ secrets.AGE_KEY }}\n      ENVIRONMENT: ", "to all of its steps"},
 		{"checks.yml", "dagger call fmt", "make fmt", "something else than dagger"},
 	} {
@@ -262,5 +287,82 @@ func TestActionlint(t *testing.T) {
 	faults, err = linter.Lint("broken.yml", []byte("on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: echo ${{ matrix.nothing }}\n"), nil)
 	if err != nil || len(faults) == 0 {
 		t.Errorf("it finds nothing wrong with a broken workflow: %v", err)
+	}
+}
+
+// The CLI, its engine and the module's own version are one; the engine's digest, where
+// it stands, is a whole one.
+func TestEngineOfTheAction(t *testing.T) {
+	action, err := os.ReadFile("../../.github/actions/dagger/action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("../../dagger.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`"engineVersion": "v([^"]+)"`).FindSubmatch(module)
+	if version == nil {
+		t.Fatal("dagger.json names no version of the engine")
+	}
+	for _, want := range []string{
+		`\n        VERSION: "` + regexp.QuoteMeta(string(version[1])) + `"\n`,
+		`\n        ENGINE: registry\.dagger\.io/engine:v` + regexp.QuoteMeta(string(version[1])) + `(@sha256:[0-9a-f]{64})?\n`,
+	} {
+		if !regexp.MustCompile(want).Match(action) {
+			t.Errorf("the action has no line %s", want)
+		}
+	}
+}
+
+// The script that hands the digests on keeps the order of the environments, and fails
+// for a plan that failed or is not there.
+func TestDigests(t *testing.T) {
+	var w workflow
+	if err := yaml.Unmarshal(read(t)["apply.yml"], &w); err != nil {
+		t.Fatal(err)
+	}
+	script := ""
+	for _, s := range w.Jobs["review"].Steps {
+		script += s.Run
+	}
+	for name, c := range map[string]struct {
+		environments string
+		summaries    map[string]string
+		want         string // empty: it fails
+	}{
+		"two": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{"name": "test", "digest": "sha256:1", "layers": []}`},
+			`plans=[{"environment":"test","digest":"sha256:1"},{"environment":"prod","digest":"sha256:2"}]` + "\n"},
+		"one of two":       {`["prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{}`}, `plans=[{"environment":"prod","digest":"sha256:2"}]` + "\n"},
+		"one that failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "error": "x"}`, "prod": `{"name": "prod", "digest": "sha256:2"}`}, ""},
+		"the last failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "digest": "sha256:1"}`, "prod": `{"name": "prod", "error": "x"}`}, ""},
+		"one is not there": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			temp := t.TempDir()
+			for environment, text := range c.summaries {
+				folder := filepath.Join(temp, "artifacts", "plan-"+environment)
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(folder, "summary.json"), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			output := filepath.Join(temp, "output")
+			cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "ENVIRONMENTS=" + c.environments}
+			said, err := cmd.CombinedOutput()
+			if c.want == "" {
+				if err == nil {
+					t.Error("it does not fail")
+				}
+				return
+			}
+			got, readErr := os.ReadFile(output)
+			if err != nil || readErr != nil || string(got) != c.want {
+				t.Errorf("%v: %s\ngot  %swant %s", err, said, got, c.want)
+			}
+		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	sopsage "github.com/getsops/sops/v3/age"
 	"github.com/getsops/sops/v3/config"
+
+	"slipway/internal/printable"
 )
 
 // Folder is where a repository keeps its SOPS files.
@@ -95,20 +97,20 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	fail := func(err error, hint string) { f.Fault, f.Hint = err, hint }
 	data, err := os.ReadFile(filepath.Join(repository, f.Path))
 	if err != nil {
-		fail(err, "ls -l "+f.Path)
+		fail(err, "ls -l "+printable.Word(f.Path))
 		return
 	}
 	if sealed := sealedTwin(f.Path); slices.Contains(names, sealed) {
-		fail(fmt.Errorf("%s is the plain text of %s", f.Path, sealed), "git rm --cached "+f.Path+" && rm "+f.Path+", and change every secret in it")
+		fail(fmt.Errorf("%s is the plain text of %s", f.Path, sealed), "git rm --cached "+printable.Word(f.Path)+" && rm "+printable.Word(f.Path)+", and change every secret in it")
 		return
 	}
 	f.Recipients, err = Recipients(f.Path, data)
 	if errors.Is(err, ErrTwice) {
-		fail(err, "git log -p -- "+f.Path)
+		fail(err, "git log -p -- "+printable.Word(f.Path))
 		return
 	}
 	if err != nil {
-		fail(err, "sops --encrypt --in-place "+f.Path+", and change every secret in it if it was ever committed")
+		fail(err, "sops --encrypt --in-place "+printable.Word(f.Path)+", and change every secret in it if it was ever committed")
 		return
 	}
 	wanted, err := Rule(repository, f.Path)
@@ -118,7 +120,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	}
 	if !sameSet(f.Recipients, wanted) {
 		fail(fmt.Errorf("%s is encrypted to %s, and .sops.yaml names %s", f.Path, strings.Join(f.Recipients, ", "), strings.Join(wanted, ", ")),
-			"dagger call secrets update-keys --file="+f.Path)
+			"dagger call secrets update-keys --file="+printable.Word(f.Path))
 		return
 	}
 	// The list of empty variables is sealed, but whether there is one can be seen.
@@ -137,7 +139,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 		return // not ours to read
 	}
 	if err != nil {
-		fail(err, "git log -- "+f.Path)
+		fail(err, "git log -- "+printable.Word(f.Path))
 		return
 	}
 	f.Opened = true

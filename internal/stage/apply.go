@@ -21,7 +21,7 @@ func (s *session) apply(ctx context.Context) error {
 	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
 		return err
 	}
-	if s.environment.Protected && s.Plan == "" {
+	if s.Plan == "" && (s.environment.Protected || s.Digest != "") {
 		s.Reviewed = true
 	}
 	if s.Reviewed && s.store == nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/confine"
 	"slipway/internal/environment"
 	"slipway/internal/refusal"
 	"slipway/internal/tofu"
@@ -61,7 +62,10 @@ func (s *session) validate(ctx context.Context) error {
 			return err
 		}
 		for _, layer := range e.Layers {
-			ok, err := s.validateRoot(ctx, e.Dir(layer))
+			if err := s.refuseForeign(e, e.Dir(layer)); err != nil {
+				return err
+			}
+			ok, err := s.validateRoot(ctx, e, e.Dir(layer))
 			if err != nil {
 				return err
 			}
@@ -76,10 +80,13 @@ func (s *session) validate(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) validateRoot(ctx context.Context, dir string) (bool, error) {
+func (s *session) validateRoot(ctx context.Context, e *environment.Environment, dir string) (bool, error) {
 	var noise noise
 	tool := s.bare(s.path("repository", dir), &noise)
 	if ok, err := s.initAlone(ctx, tool, &noise, dir); err != nil || !ok {
+		return false, err
+	}
+	if err := s.refuseFetched(e, tool.Dir, filepath.Join(tool.Dir, ".terraform")); err != nil {
 		return false, err
 	}
 	data, _, err := tool.Output(ctx, tofu.ValidateArgs()...)
@@ -198,10 +205,15 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 
 // lint looks for mistakes that tofu itself does not see.
 func (s *session) lint(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "tflint", "--recursive", "--no-color", "--format=compact", "--chdir="+s.Repository)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Work}
-	out, err := cmd.CombinedOutput()
-	s.report.WriteString(plain(string(out)))
+	if err := s.workspace(); err != nil {
+		return err
+	}
+	cmd := confine.Command(ctx, "tflint", "--recursive", "--no-color", "--format=compact", "--chdir="+s.path("repository"))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.path("home"), "TMPDIR=" + s.path("tmp")}
+	var out noise
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := confine.Run(cmd)
+	s.report.WriteString(plain(out.String()))
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
@@ -211,16 +223,6 @@ func (s *session) lint(ctx context.Context) error {
 	}
 	s.report.WriteString("tflint has found nothing\n")
 	return nil
-}
-
-// workspace copies the repository for a check.
-func (s *session) workspace() error {
-	for _, name := range []string{"home", "tmp"} {
-		if err := os.MkdirAll(s.path(name), 0o700); err != nil {
-			return s.fullWork(err)
-		}
-	}
-	return s.copyRepository()
 }
 
 // bare is a tofu that knows no secret.

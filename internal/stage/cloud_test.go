@@ -48,7 +48,7 @@ func (p *project) onCloud() *cloud {
 			p.t.Error(err)
 		}
 	})
-	c := &cloud{t: p.t, url: server.URL + "/-/openstack", mirror: p.t.TempDir(), starts: filepath.Join(p.t.TempDir(), "starts")}
+	c := &cloud{t: p.t, url: server.URL + "/-/openstack", mirror: p.t.TempDir(), starts: filepath.Join(forTools(p.t), "starts")}
 	inside, err := filepath.Rel("../../.slipway/providers", mirrors[0])
 	if err != nil {
 		p.t.Fatal(err)

@@ -9,13 +9,50 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"slipway/internal/confine"
 	"slipway/internal/manifest"
-	"slipway/internal/refusal"
 )
+
+// workspace makes the work folder ready for the tools: a copy of the repository, and
+// folders of their own. They are kept out of the repository itself, where the sealed
+// credentials are, and out of the key.
+func (s *session) workspace() error {
+	if !confine.Switches() {
+		s.say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
+	}
+	if err := s.refuseProxies(func(name string) string { return s.credentials[name] }); err != nil {
+		return err
+	}
+	for _, path := range []string{s.Repository, s.Identity} {
+		if err := confine.Close(path); err != nil {
+			return err
+		}
+	}
+	if err := s.workFolder().Open(); err != nil {
+		return err
+	}
+	if err := s.workFolder().Make("home", "tmp", "data", "plans"); err != nil {
+		return s.fullWork(err)
+	}
+	return s.copyRepository()
+}
+
+// workFolder is where the tools work.
+func (s *session) workFolder() confine.Folder { return confine.Folder(s.Work) }
+
+// inWork is a path in the work folder, from there on.
+func (s *session) inWork(path string) string {
+	name, err := filepath.Rel(s.Work, path)
+	if err != nil {
+		return path
+	}
+	return name
+}
 
 // leaveBehind says what no tool needs of a repository: its history, what earlier
 // runs left, the sealed credentials, and the environments that are not at work.
@@ -68,9 +105,6 @@ func (s *session) copyRepository() error {
 			if err != nil {
 				return err
 			}
-			if filepath.IsAbs(link) {
-				return refusal.New("git rm "+name, "%s is a symbolic link out of the repository", name)
-			}
 			note("link", name, strconv.Quote(link))
 			return os.Symlink(link, target)
 		case entry.Type().IsRegular():
@@ -84,13 +118,17 @@ func (s *session) copyRepository() error {
 		return s.fullWork(err)
 	}
 	if s.environment != nil {
-		for _, name := range s.environment.CredentialFiles {
+		files := append(slices.Clone(s.environment.CredentialFiles), s.environment.PlanCredentialFiles...)
+		for _, name := range sorted(files) {
 			data, err := os.ReadFile(filepath.Join(from, name))
 			if err != nil {
 				return err
 			}
 			note("sealed", name, manifest.Digest(data))
 		}
+	}
+	if err := confine.Give(to); err != nil {
+		return err
 	}
 	s.inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
 	return nil

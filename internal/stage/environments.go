@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"slipway/internal/environment"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 )
 
@@ -26,7 +27,7 @@ func (s *session) environments(context.Context) error {
 		e, err := environment.Load(repository, name)
 		if err != nil {
 			faults = append(faults, err)
-			fmt.Fprintf(table, "%s\t?\t?\t?\tat fault: %v\n", name, err)
+			fmt.Fprintf(table, "%s\t?\t?\t?\tat fault: %s\n", printable.Line(name), printable.Line(err.Error()))
 			continue
 		}
 		protected := "no"
@@ -41,7 +42,7 @@ func (s *session) environments(context.Context) error {
 		if len(e.MissingCredentials) > 0 {
 			credentials = "missing"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name, protected, credentials, strings.Join(layers, ", "), e.Description)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name, protected, credentials, strings.Join(layers, ", "), printable.Line(e.Description))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -291,7 +291,7 @@ func TestBlackBoxLostUnlock(t *testing.T) {
 func TestBlackBoxLostState(t *testing.T) {
 	for name, takesCopy := range map[string]bool{"with a copy in the store": true, "with the result only": false} {
 		t.Run(name, func(t *testing.T) {
-			trace := filepath.Join(t.TempDir(), "trace")
+			trace := filepath.Join(forTools(t), "trace")
 			p := newProject(t, traced(3, trace, "0"))
 			p.run("bootstrap").must(t, Done)
 			p.store.failing(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
@@ -332,7 +332,7 @@ func TestBlackBoxFullWork(t *testing.T) {
 	p := newProject(t, one)
 	p.run("up").must(t, Done)
 	p.write("environments/test/large", strings.Repeat("x", 2<<20))
-	work := t.TempDir()
+	work := forTools(t)
 	if err := syscall.Mount("tmpfs", work, "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -115,7 +116,7 @@ func newProject(t *testing.T, code string) *project {
 	p.identity = filepath.Join(t.TempDir(), "keys.txt")
 	p.file(p.identity, "# created: now\n"+key.String()+"\n")
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+code)
-	p.write("environments/test/environment.yaml", fmt.Sprintf("credentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+	p.write("environments/test/environment.yaml", fmt.Sprintf("credentials: [test]\nallow: {programs: [local-exec, external], providers: [acme/tiny]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
 	p.write(".sops.yaml", "creation_rules:\n  - path_regex: ^credentials/\n    age: "+key.Recipient().String()+"\n")
 	p.seal()
 	return p
@@ -161,9 +162,20 @@ type ended struct {
 	result         Result
 }
 
+// forTools is a folder of the test that the tools, which are another user, can reach
+// and write to.
+func forTools(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func (p *project) options() Options {
 	p.runs++
-	work := p.t.TempDir()
+	work := forTools(p.t)
 	if p.providers != "" {
 		// OpenTofu looks for providers below HOME.
 		if err := os.CopyFS(filepath.Join(work, "home/.terraform.d/plugins"), os.DirFS(p.providers)); err != nil {
@@ -258,12 +270,15 @@ func (e ended) says(t *testing.T, texts ...string) ended {
 // protected has the environment take sealed plans only.
 func (p *project) protected() {
 	p.t.Helper()
-	p.write("environments/test/environment.yaml", fmt.Sprintf("protected: true\ncredentials: [test]\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
+	p.write("environments/test/environment.yaml", fmt.Sprintf("protected: true\ncredentials: [test]\nallow: {programs: [local-exec, external], providers: [acme/tiny]}\nstate:\n  s3: {bucket: slipway-test, region: us-east-1, endpoint: %q}\n", p.store.URL))
 }
 
 // keep, confirm and the rest are options.
 func keep(o *Options)         { o.Keep = true }
 func reviewedPlan(o *Options) { o.Reviewed = true }
+
+// seen names the digest of a plan, as one does who has looked at it.
+func seen(e ended) func(*Options) { return func(o *Options) { o.Digest = e.result.Digest } }
 
 func planOf(e ended) func(*Options) { return func(o *Options) { o.Plan = e.out } }
 

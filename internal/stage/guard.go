@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"slipway/internal/plan"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 )
 
@@ -30,13 +31,16 @@ func (s *session) guard(losses []string) error {
 	if s.Plan != "" {
 		command += " --plan=…"
 	}
+	if s.Digest != "" {
+		command += " --digest=" + s.Digest
+	}
 	if s.Confirm != "" {
 		command += " --confirm=" + s.Confirm
 	}
 	if len(losses) == 0 {
 		return refusal.New(command, "the plan deletes, replaces and forgets nothing, and --allow-destroy names %s", allowed[0])
 	}
-	command += " --allow-destroy=" + shellQuote(strings.Join(losses, ","))
+	command += " --allow-destroy=" + printable.Word(strings.Join(losses, ","))
 	for _, address := range losses {
 		if !slices.Contains(allowed, address) {
 			return refusal.New(command, "environment %s is protected, the plan deletes, replaces or forgets %d, and --allow-destroy does not name %s", s.Environment, len(losses), address)
@@ -105,9 +109,4 @@ func splitAddresses(flag, text string) ([]string, error) {
 	}
 	end()
 	return sorted(list), nil
-}
-
-// shellQuote writes text as one word of a shell.
-func shellQuote(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -132,7 +132,7 @@ func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []j
 		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, quote(e.ID))
 	}
 	file := filepath.Join(r.dir, "slipway_recover.tf")
-	if err := os.WriteFile(file, []byte(blocks.String()), 0o600); err != nil {
+	if err := r.workFolder().Write(r.inWork(file), []byte(blocks.String())); err != nil {
 		return nil, r.fullWork(err)
 	}
 	summary, err := r.planned(ctx, tofu.Plan{Targets: addresses(made)})

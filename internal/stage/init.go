@@ -17,6 +17,7 @@ import (
 	"github.com/getsops/sops/v3/stores/dotenv"
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 )
@@ -40,15 +41,15 @@ func (s *session) secretsInit(context.Context) error {
 	}
 	template, err := os.ReadFile(filepath.Join(s.Repository, name+".example"))
 	if err != nil {
-		return refusal.New("$EDITOR "+name+".example", "there is no template %s.example", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
 	}
 	values, err := readDotenv(template)
 	if err != nil {
-		return refusal.New("$EDITOR "+name+".example", "%s.example is no dotenv file", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example is no dotenv file", name)
 	}
 	open, err := fill(values)
 	if err != nil {
-		return refusal.New("$EDITOR "+name+".example", "%s.example: %v", name, err)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
 	}
 	recipients, err := secrets.Rule(s.Repository, name)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestBlackBoxKilled(t *testing.T) {
 	t.Run("instants", func(t *testing.T) {
 		for _, instant := range instants {
 			t.Run(instant.Round(time.Millisecond).String(), func(t *testing.T) {
-				trace := filepath.Join(t.TempDir(), "trace")
+				trace := filepath.Join(forTools(t), "trace")
 				p := newProject(t, traced(resources, trace, "1"))
 				p.run("bootstrap").must(t, Done)
 
@@ -134,7 +134,7 @@ func TestBlackBoxKilled(t *testing.T) {
 // Asked to stop, an apply lets what has begun come to its end, writes the state
 // and gives the lock back.
 func TestBlackBoxStopped(t *testing.T) {
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(20, trace, "1"))
 	p.run("bootstrap").must(t, Done)
 	ctx, stop := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/pins"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/tofu"
 )
@@ -157,7 +158,7 @@ func (s *session) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
 
 // compareLock reports on a lock file that was made, and hands it back if it is new.
 func (s *session) compareLock(file string) error {
-	made, err := os.ReadFile(s.path("repository", file))
+	made, err := s.workFolder().Read(filepath.Join("repository", file))
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func refuseNewBuilds(file string, committed, made []byte) error {
 	for name, now := range lockedPackages(made) {
 		for sum := range now.packages {
 			if was := before[name]; was.version == now.version && len(was.packages) > 0 && !was.packages[sum] {
-				return refusal.New("find out why before you take them: git log -p -- "+file,
+				return refusal.New("find out why before you take them: git log -p -- "+printable.Word(file),
 					"the registry has other packages of provider %s %s than when %s was made", name, now.version, file)
 			}
 		}

@@ -59,7 +59,10 @@ func newRegistry(t *testing.T) *registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(r.certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), 0o600); err != nil {
+	if err := os.WriteFile(r.certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(filepath.Dir(r.certificate)), 0o711); err != nil { // for the tools
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(r)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/printable"
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
 	"slipway/internal/secrets"
@@ -26,14 +27,14 @@ func (s *session) load() error {
 	if s.environment, err = environment.Load(repository, s.Environment); err != nil {
 		return err
 	}
-	if err := s.environment.NeedCredentials(); err != nil {
+	if err := s.needCredentials(); err != nil {
 		return err
 	}
 	if err := s.readIdentity(); err != nil {
 		return err
 	}
 	s.credentials = map[string]string{}
-	for _, name := range s.environment.CredentialFiles {
+	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name)
 		if err != nil {
 			return err
@@ -48,9 +49,17 @@ func (s *session) load() error {
 				s.hide(value)
 			}
 		}
-		// The last file is the environment's own: who reads it may recover it.
-		if s.recipients, err = secrets.Recipients(name, data); err != nil {
+	}
+	// The last file is the environment's own: who reads it may recover it, and apply a
+	// plan, also one that was made with less.
+	if files := s.environment.CredentialFiles; len(files) > 0 {
+		own := files[len(files)-1]
+		data, err := fs.ReadFile(repository, own)
+		if err != nil {
 			return err
+		}
+		if s.recipients, err = secrets.Recipients(own, data); err != nil {
+			return refuseSecrets(own, err)
 		}
 	}
 	if err := s.refuseUnset(repository); err != nil {
@@ -89,7 +98,7 @@ var settings = []string{
 // refuseUnset names the variables that the credentials' templates leave to be set,
 // and that are not.
 func (s *session) refuseUnset(repository fs.FS) error {
-	for _, name := range s.environment.CredentialFiles {
+	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name+".example")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -159,13 +168,13 @@ func refuseSecrets(name string, err error) error {
 	var undeclared *secrets.UndeclaredError
 	switch {
 	case errors.As(err, &foreign):
-		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+name, "%v", err)
+		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+printable.Word(name), "%v", err)
 	case errors.As(err, &undeclared):
-		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", name, name, undeclared.Variable), "%v", err)
+		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", printable.Word(name), printable.Word(name), undeclared.Variable), "%v", err)
 	case errors.Is(err, secrets.ErrPlain):
-		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+name, "%v", err)
+		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+printable.Word(name), "%v", err)
 	}
-	return refusal.New("git log -- "+name, "%v", err)
+	return refusal.New("git log -- "+printable.Word(name), "%v", err)
 }
 
 func (s *session) setCommand(variable string) string {
@@ -174,7 +183,7 @@ func (s *session) setCommand(variable string) string {
 
 // ownFile is the file with the environment's own credentials.
 func (s *session) ownFile() string {
-	if files := s.environment.CredentialFiles; len(files) > 0 {
+	if files := s.credentialFiles(); len(files) > 0 {
 		return files[len(files)-1]
 	}
 	return "credentials/" + s.Environment + ".enc.env"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"slipway/internal/manifest"
 	"slipway/internal/plan"
 	"slipway/internal/refusal"
 	"slipway/internal/report"
@@ -15,7 +16,7 @@ import (
 // and an apply refuses a plan that the state has moved away from.
 func (s *session) plan(ctx context.Context) error {
 	after := "" // the first layer that changes
-	return s.eachPlanned(ctx, s.checkSeal, func(r *root, summary plan.Summary) error {
+	err := s.eachPlanned(ctx, s.checkSeal, func(r *root, summary plan.Summary) error {
 		summary = summary.Relevant()
 		layer := report.Layer{Name: r.name, Summary: summary}
 		if after != "" {
@@ -37,6 +38,12 @@ func (s *session) plan(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	s.result.Digest = manifest.PlanDigest(s.Environment, s.sealed)
+	fmt.Fprintf(&s.report, "%s: the digest of this plan is %s\n", s.Environment, s.result.Digest)
+	return nil
 }
 
 // eachPlanned plans every chosen root, in order, and hands each summary to f. Before
@@ -144,7 +151,7 @@ func (r *root) show(summary plan.Summary) {
 
 // view is the environment's plan as it is shown, also if there is none.
 func (s *session) view() report.Environment {
-	e := report.Environment{Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Layers: s.layers}
+	e := report.Environment{Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Digest: s.result.Digest, Layers: s.layers}
 	return e.Masked(s.redactor.String)
 }
 

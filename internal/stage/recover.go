@@ -11,6 +11,7 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"slipway/internal/journal"
+	"slipway/internal/printable"
 	"slipway/internal/tofu"
 )
 
@@ -122,7 +123,7 @@ func (r *root) settle(open []string) error {
 		return nil
 	}
 	return fmt.Errorf("%d of what was made or begun is not accounted for: %s. Look for each in the cloud; delete it there, or take it in by an import block in the code. Until this command names them all, nothing is applied to %s: %s --seen=%s",
-		len(left), strings.Join(left, ", "), r.name, r.command("recover"), shellQuote(strings.Join(open, ",")))
+		len(left), strings.Join(left, ", "), r.name, r.command("recover"), printable.Quoted(strings.Join(open, ",")))
 }
 
 // reconcile makes the state say what the journal says. It returns the addresses of what was

@@ -50,7 +50,7 @@ func (s *session) comment(ctx context.Context) error {
 		if run.Head != "" {
 			commit = " of " + run.Head[:7]
 		}
-		footer = fmt.Sprintf("\nBy [this run](%s)%s. A merge applies the plan that is kept, and nothing else.\n", run.RunURL, commit)
+		footer = fmt.Sprintf("\nBy [this run](%s)%s. After the merge it is planned once more, and the plan whose digest is approved then is applied.\n", run.RunURL, commit)
 	}
 	body := heading + report.Markdown(r, github.Room(commentKind)-len(heading)-len(footer)) + footer
 	s.report.WriteString(body)

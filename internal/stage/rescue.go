@@ -19,7 +19,7 @@ import (
 // once more and keeps it beside the result, and in the store if that takes it.
 func (r *root) rescue(ctx context.Context) (lost bool, err error) {
 	path := filepath.Join(r.dir, "errored.tfstate")
-	data, err := os.ReadFile(path)
+	data, err := r.workFolder().Read(r.inWork(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Without room for the file, tofu prints it instead.
 		data, err = printedState(r.noise.Bytes()), nil

@@ -21,20 +21,28 @@ import (
 // A reviewed is the sealed plan of one root, verified.
 type reviewed struct {
 	manifest.Manifest
+	data   []byte // manifest.json
 	sealed []byte // plan.age
 }
 
 // applyReviewed applies the plans that were sealed, and nothing else. All of them
 // are verified before the first tool starts.
 func (s *session) applyReviewed(ctx context.Context, roots []*root) error {
-	var plans []reviewed
+	if err := s.checkDigest(); err != nil {
+		return err
+	}
+	plans, digest, err := s.found(ctx, roots)
+	if err != nil {
+		return err
+	}
+	if err := s.refuseOther(plans, digest); err != nil {
+		return err
+	}
+	if err := s.refuseUnapproved(ctx, digest); err != nil {
+		return err
+	}
 	var lost []string
-	for _, r := range roots {
-		p, err := r.verify(ctx)
-		if err != nil {
-			return err
-		}
-		plans = append(plans, p)
+	for _, p := range plans {
 		lost = append(lost, p.Losses...)
 	}
 	if err := s.guard(lost); err != nil {
@@ -95,7 +103,7 @@ func (r *root) verify(ctx context.Context) (reviewed, error) {
 	if err != nil {
 		return reviewed{}, r.refusePlan("the plan of %s: %v", r.name, err)
 	}
-	p := reviewed{Manifest: m}
+	p := reviewed{Manifest: m, data: data}
 	switch {
 	case m.Environment != r.Environment:
 		return p, r.refusePlan("the plan is one of environment %s", m.Environment)
@@ -196,7 +204,7 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 	if err != nil {
 		return nil, r.refusePlan("the plan of %s cannot be opened: %v", r.name, err)
 	}
-	if err := os.WriteFile(r.planFile(), data, 0o600); err != nil {
+	if err := r.workFolder().Write(r.inWork(r.planFile()), data); err != nil {
 		return nil, r.fullWork(err)
 	}
 	summary, err := r.reduced(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/plan"
+	"slipway/internal/printable"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -53,12 +54,7 @@ func (n *noise) Write(p []byte) (int, error) {
 
 // roots copies the repository and makes the chosen layers ready, in order.
 func (s *session) roots() ([]*root, error) {
-	for _, name := range []string{"home", "tmp", "data", "plans"} {
-		if err := os.MkdirAll(s.path(name), 0o700); err != nil {
-			return nil, s.fullWork(err)
-		}
-	}
-	if err := s.copyRepository(); err != nil {
+	if err := s.workspace(); err != nil {
 		return nil, err
 	}
 	if names := s.unused(); len(names) > 0 {
@@ -76,6 +72,9 @@ func (s *session) roots() ([]*root, error) {
 			key: s.environment.StateKey(layer),
 			dir: s.path("repository", s.environment.Dir(layer)),
 			row: &Layer{Name: name, Changes: map[string]int{}},
+		}
+		if err := s.refuseForeign(s.environment, s.environment.Dir(layer)); err != nil {
+			return nil, err
 		}
 		env, err := r.variables()
 		if err != nil {
@@ -117,7 +116,7 @@ func (r *root) init(ctx context.Context) error {
 			return r.refuseProvider(r.noise.String(), r.failed(ctx, "init", err))
 		}
 		r.noise.Reset()
-		return nil
+		return r.refuseFetched(r.environment, r.dir, r.path("data", r.fileName()))
 	})
 }
 
@@ -240,11 +239,4 @@ func explain(d tofu.Diagnostic) string {
 }
 
 // plain takes what could steer a terminal out of a text.
-func plain(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return -1
-		}
-		return c
-	}, text)
-}
+func plain(text string) string { return printable.Terminal(text) }

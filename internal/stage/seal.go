@@ -64,7 +64,7 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	}
 	var sealed []byte
 	if after == "" {
-		data, err := os.ReadFile(r.planFile())
+		data, err := r.workFolder().Read(r.inWork(r.planFile()))
 		if err != nil {
 			return err
 		}
@@ -77,6 +77,7 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	if err != nil {
 		return err
 	}
+	r.session.sealed = append(r.session.sealed, manifest.Part{Layer: r.name, Data: data})
 	folder := filepath.Join(r.Out, "plan", r.fileName())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (r *root) bindings(ctx context.Context) (manifest.Bindings, error) {
 }
 
 func (r *root) lockFileDigest() (string, error) {
-	data, err := os.ReadFile(r.lockFile())
+	data, err := r.workFolder().Read(r.inWork(r.lockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // of a root without providers
 	}

@@ -9,13 +9,17 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"slipway/internal/manifest"
+	"slipway/internal/secrets"
 )
 
 // A protected environment takes a plan that was sealed before, once, and no
@@ -30,15 +34,182 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("apply").must(t, BadInput).says(t, "there is no plan of test") // it was not kept
 	p.run("state-list").says(t, "nothing")
 
-	p.run("plan", keep).must(t, Changes).says(t, "the plan is kept until it is applied")
-	p.run("apply").must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done")
+	planned := p.run("plan", keep).must(t, Changes).says(t, "the plan is kept until it is applied", "test: the digest of this plan is sha256:")
+	p.run("apply").must(t, BadInput).says(t, "environment test is protected, and --digest does not say which plan was reviewed").startsNothing(t)
+	p.run("apply", reviewedPlan).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
+	p.run("apply", planOf(planned)).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
+	p.run("apply", seen(planned)).must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done")
 	p.run("state-list").says(t, "terraform_data.one")
-	p.run("apply").must(t, BadInput).says(t, `was applied already, or begun, by run "run08"`)
+	p.run("apply", seen(planned)).must(t, BadInput).says(t, `was applied already, or begun, by run "run11"`)
 
 	// Without changes there is nothing to apply, and that was reviewed, too.
-	p.run("plan", keep).must(t, Done).says(t, "No changes")
-	p.run("apply").must(t, Done).says(t, "No changes")
-	p.run("apply").must(t, Done).says(t, "No changes")
+	planned = p.run("plan", keep).must(t, Done).says(t, "No changes")
+	p.run("apply", seen(planned)).must(t, Done).says(t, "No changes")
+	p.run("apply", seen(planned)).must(t, Done).says(t, "No changes")
+}
+
+// An apply takes the plan whose digest was seen: none that was kept before or after it,
+// whoever made it.
+func TestBlackBoxDigest(t *testing.T) {
+	p := newProject(t, one)
+	p.run("bootstrap").must(t, Done)
+	first := p.run("plan", keep).must(t, Changes)
+	second := p.run("plan", keep).must(t, Changes)
+	if first.result.Digest == second.result.Digest {
+		t.Fatal("two plans have one digest")
+	}
+	var summary struct{ Digest string }
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(second.out, "summary.json"))), &summary); err != nil || summary.Digest != second.result.Digest {
+		t.Errorf("summary.json has %q, %v", summary.Digest, err)
+	}
+	if text := readFile(t, filepath.Join(second.out, "summary.md")); !strings.Contains(text, second.result.Digest) {
+		t.Errorf("the summary has no digest:\n%s", text)
+	}
+	p.run("apply", seen(first)).must(t, BadInput).says(t, "the plan of test that is there has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
+	p.run("apply", planOf(first), seen(second)).must(t, BadInput).startsNothing(t)
+	p.run("apply", func(o *Options) { o.Digest = "sha256:x" }).must(t, BadInput).says(t, `--digest is "sha256:x", which is no digest`)
+
+	// Who has the passphrase can forge a manifest, and not its digest.
+	p.resign(second, func(m *manifest.Manifest) { m.Commit = "1234567" })
+	if err := p.bucket().Write(t.Context(), p.keptManifest(), []byte(readFile(t, filepath.Join(second.out, "plan/test/manifest.json")))); err != nil {
+		t.Fatal(err)
+	}
+	p.run("apply", seen(second)).must(t, BadInput).says(t, "and not "+second.result.Digest).startsNothing(t)
+	p.run("state-list").says(t, "nothing")
+
+	third := p.run("plan", keep).must(t, Changes)
+	p.run("apply", seen(third)).must(t, Done).says(t, "1 to create")
+}
+
+// keptManifest is the key of the one that is kept.
+func (p *project) keptManifest() string {
+	p.t.Helper()
+	objects, err := p.bucket().List(p.t.Context(), "plans/")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, o := range objects {
+		if strings.HasSuffix(o.Key, "/manifest.json") {
+			return o.Key
+		}
+	}
+	p.t.Fatal("no plan is kept")
+	return ""
+}
+
+// Where reviewers are named, one of them has to sign: who can plan cannot approve.
+func TestBlackBoxApprove(t *testing.T) {
+	p := newProject(t, one)
+	keys := t.TempDir()
+	keygen := func(name, passphrase string) (private, public string) {
+		t.Helper()
+		file := filepath.Join(keys, name)
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", name, "-f", file).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return file, strings.TrimSpace(readFile(t, file+".pub"))
+	}
+	alice, aliceLine := keygen("alice", "")
+	mallory, _ := keygen("mallory", "")
+	locked, lockedLine := keygen("locked", "canary-passphrase")
+	p.protected()
+	settings := filepath.Join(p.dir, "environments/test/environment.yaml")
+	p.file(settings, readFile(t, settings)+"reviewers:\n  - "+aliceLine+"\n  - "+lockedLine+"\n")
+	with := func(key string) func(*Options) { return func(o *Options) { o.SigningKey = key } }
+
+	p.run("bootstrap").must(t, Done)
+	planned := p.run("plan", keep).must(t, Changes)
+	for range 2 {
+		p.run("apply").must(t, BadInput).says(t, "has no approval: nobody has signed it", "hint: dagger call approve --env=test --digest="+planned.result.Digest+" --key=file://").startsNothing(t)
+		p.run("apply", seen(planned)).must(t, BadInput).says(t, "nobody has signed it")
+		p.run("approve", seen(planned)).must(t, BadInput).says(t, "neither a key nor a signature is given")
+		p.run("approve", with(alice)).must(t, BadInput).says(t, "no digest is named")
+		p.run("approve", seen(planned), with(mallory)).must(t, BadInput).says(t, "is no reviewer")
+		p.run("approve", seen(planned), with(locked)).must(t, BadInput).says(t, "the key has a passphrase", "hint: echo "+planned.result.Digest+" | ssh-keygen -Y sign -n slipway-plan")
+	}
+	// A signature of another plan is none of this one, wherever it is put.
+	p.run("approve", seen(planned), with(alice)).must(t, Done).says(t, "is approved by alice")
+	old := planned
+	planned = p.run("plan", keep).must(t, Changes)
+	p.run("approve", seen(old), with(alice)).must(t, BadInput).says(t, "and not "+old.result.Digest)
+	objects, err := p.bucket().List(t.Context(), "plans/test/approvals/")
+	if err != nil || len(objects) != 1 {
+		t.Fatal(objects, err)
+	}
+	stray := "plans/test/approvals/" + strings.TrimPrefix(planned.result.Digest, "sha256:") + "/stray.sig"
+	if err := p.bucket().Write(t.Context(), stray, p.get(objects[0].Key)); err != nil {
+		t.Fatal(err)
+	}
+	p.run("apply", seen(planned)).must(t, BadInput).says(t, "the signature of alice is not one of "+planned.result.Digest).startsNothing(t)
+	// One that ssh-keygen makes will do.
+	cmd := exec.Command("ssh-keygen", "-Y", "sign", "-n", "slipway-plan", "-f", alice)
+	cmd.Stdin = strings.NewReader(planned.result.Digest + "\n")
+	signature, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(keys, "signature")
+	p.file(file, string(signature))
+	p.run("approve", seen(planned), func(o *Options) { o.Signature = file }).must(t, Done)
+	// So will one of a plan that was exported, and is not kept.
+	exported := p.run("plan").must(t, Changes)
+	p.run("apply", planOf(exported)).must(t, BadInput).says(t, "hint: dagger call approve --env=test --plan=.slipway/plan --digest="+exported.result.Digest)
+	p.run("approve", planOf(exported), seen(exported), with(alice)).must(t, Done)
+	p.run("apply", seen(planned)).must(t, Done).says(t, "test: approved by alice", "1 to create")
+	p.run("apply", planOf(exported)).must(t, BadInput).says(t, "the state has changed")
+	p.run("down", confirm, allow("terraform_data.one")).must(t, Done)
+}
+
+// A plan needs no other credentials than those that environment.yaml has for it; what
+// it seals is for those who apply.
+func TestBlackBoxPlanCredentials(t *testing.T) {
+	p := newProject(t, one)
+	planner, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(p.dir, "environments/test/environment.yaml")
+	p.file(settings, strings.Replace(readFile(t, settings), "credentials: [test]\n", "credentials: [test]\nplan: {credentials: [test-plan]}\n", 1))
+	p.run("plan").must(t, BadInput).says(t, "there is no file credentials/test-plan.enc.env")
+	data, err := secrets.Seal("credentials/test-plan.enc.env", p.secret, []string{planner.Recipient().String(), p.key.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("credentials/test-plan.enc.env", string(data))
+	p.run("bootstrap").must(t, Done)
+
+	key := filepath.Join(t.TempDir(), "planner.txt")
+	p.file(key, planner.String()+"\n")
+	by := func(o *Options) { o.Identity = key }
+	planned := p.run("plan", keep, by).must(t, Changes)
+	for _, stage := range []string{"apply", "destroy", "recover", "unlock"} {
+		p.run(stage, by, confirm).must(t, BadInput).says(t, "credentials/test.enc.env")
+	}
+	if sealed, err := os.ReadFile(filepath.Join(planned.out, "plan/test/plan.age")); err != nil || canOpen(t, sealed, planner) || !canOpen(t, sealed, p.key) {
+		t.Errorf("the plan is sealed to others: %v", err)
+	}
+	p.run("apply", seen(planned)).must(t, Done).says(t, "1 to create")
+	for _, stage := range []string{"output", "state-list", "drift", "plan"} {
+		p.run(stage, by).must(t, Done)
+	}
+	// Other credentials to plan with are other files.
+	planned = p.run("plan", keep, by).must(t, Done)
+	p.secret["TF_VAR_x"] = "y"
+	if data, err = secrets.Seal("credentials/test-plan.enc.env", p.secret, []string{planner.Recipient().String()}); err != nil {
+		t.Fatal(err)
+	}
+	p.write("credentials/test-plan.enc.env", string(data))
+	p.run("apply", seen(planned)).must(t, BadInput).says(t, "there is no plan of test")
+}
+
+func canOpen(t *testing.T, sealed []byte, key *age.X25519Identity) bool {
+	t.Helper()
+	identity, err := secrets.ParseIdentity(key.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = identity.Open(sealed)
+	return err == nil
 }
 
 // What a protected environment loses is named one by one.
@@ -51,9 +222,9 @@ resource "terraform_data" "host" {
 }`)
 	p.protected()
 	p.run("bootstrap").must(t, Done)
-	p.run("plan", keep).must(t, Changes)
-	p.run("apply", allow("terraform_data.kept")).must(t, BadInput).says(t, "the plan deletes, replaces and forgets nothing, and --allow-destroy names terraform_data.kept")
-	p.run("apply").must(t, Done)
+	planned := seen(p.run("plan", keep).must(t, Changes))
+	p.run("apply", planned, allow("terraform_data.kept")).must(t, BadInput).says(t, "the plan deletes, replaces and forgets nothing, and --allow-destroy names terraform_data.kept")
+	p.run("apply", planned).must(t, Done)
 
 	p.write("environments/test/main.tf", `terraform {
   backend "s3" {}
@@ -66,15 +237,16 @@ removed {
   from = terraform_data.kept
   lifecycle { destroy = false }
 }`)
-	p.run("plan", keep).must(t, Changes)
+	again := p.run("plan", keep).must(t, Changes)
+	planned = seen(again)
 	const replaced = `terraform_data.host["b,c"]`
 	all := `terraform_data.kept,` + replaced
-	p.run("apply").must(t, BadInput).says(t, "environment test is protected, the plan deletes, replaces or forgets 2",
-		`hint: dagger call apply --env=test --allow-destroy='terraform_data.host["b,c"],terraform_data.kept'`)
-	p.run("apply", allow(replaced)).must(t, BadInput).says(t, "--allow-destroy does not name terraform_data.kept")
-	p.run("apply", allow(all+`,terraform_data.host["a"]`)).must(t, BadInput).says(t, `--allow-destroy names terraform_data.host["a"], which the plan does not delete`)
-	p.run("apply", allow(`terraform_data.host["b`)).must(t, BadInput).says(t, "a quote that does not end")
-	p.run("apply", allow(all)).must(t, Done).says(t, "1 to replace, 1 to forget")
+	p.run("apply", planned).must(t, BadInput).says(t, "environment test is protected, the plan deletes, replaces or forgets 2",
+		"hint: dagger call apply --env=test --digest="+again.result.Digest+` --allow-destroy='terraform_data.host["b,c"],terraform_data.kept'`)
+	p.run("apply", planned, allow(replaced)).must(t, BadInput).says(t, "--allow-destroy does not name terraform_data.kept")
+	p.run("apply", planned, allow(all+`,terraform_data.host["a"]`)).must(t, BadInput).says(t, `--allow-destroy names terraform_data.host["a"], which the plan does not delete`)
+	p.run("apply", planned, allow(`terraform_data.host["b`)).must(t, BadInput).says(t, "a quote that does not end")
+	p.run("apply", planned, allow(all)).must(t, Done).says(t, "1 to replace, 1 to forget")
 
 	const rest = `terraform_data.host["a"],terraform_data.host["b,c"]`
 	p.run("destroy", allow(rest)).must(t, BadInput).says(t, "destroy takes away all of environment test")
@@ -93,10 +265,9 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 	p.write("environments/test/apps/web/main.tf", root)
 	p.run("bootstrap").must(t, Done)
 
-	p.run("plan", keep).must(t, Changes).says(t, "apps/web: will be planned once more when base has been applied")
-	p.run("apply").must(t, Changes).says(t, "apps/web: not applied, because it could not be planned before base was applied; next: dagger call plan --env=test --keep")
-	p.run("plan", keep).must(t, Changes)
-	p.run("apply").must(t, Done)
+	planned := seen(p.run("plan", keep).must(t, Changes).says(t, "apps/web: will be planned once more when base has been applied"))
+	p.run("apply", planned).must(t, Changes).says(t, "apps/web: not applied, because it could not be planned before base was applied; next: dagger call plan --env=test --keep")
+	p.run("apply", seen(p.run("plan", keep).must(t, Changes))).must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
 
 	// A plan of the second layer alone holds only while the first stays as it is.
@@ -340,7 +511,7 @@ resource "terraform_data" "slow" {
 }`)
 	p.protected()
 	p.run("bootstrap").must(t, Done)
-	p.run("plan", keep).must(t, Changes)
+	planned := p.run("plan", keep).must(t, Changes)
 	var both [2]ended
 	options := [2]Options{p.options(), p.options()}
 	var group sync.WaitGroup
@@ -348,6 +519,7 @@ resource "terraform_data" "slow" {
 		group.Go(func() {
 			var output bytes.Buffer
 			o := options[i]
+			seen(planned)(&o)
 			o.Stdout, o.Stderr = &output, &output
 			both[i] = ended{code: Run(t.Context(), "apply", o), stdout: output.String()}
 		})

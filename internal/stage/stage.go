@@ -18,7 +18,9 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/journal"
+	"slipway/internal/manifest"
 	"slipway/internal/openstack"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/report"
 	"slipway/internal/secrets"
@@ -41,6 +43,9 @@ type Options struct {
 	PlanLifetime time.Duration // plan: after which it can no longer be applied
 	Pins         string        // file that names the images of this container; it need not be there
 	Plan         string        // apply: folder of an earlier plan's /out
+	Digest       string        // apply, approve: of the plan that was reviewed
+	SigningKey   string        // approve: file of the reviewer's private SSH key
+	Signature    string        // approve: file of a signature that ssh-keygen made
 	Reviewed     bool          // apply: the plan that is kept in the state's bucket for these files
 	Host         string        // ssh: its name, where there are several
 	AllowDestroy string        // apply, destroy: the addresses that a protected environment may lose
@@ -78,6 +83,7 @@ type Result struct {
 	ExitCode    int      `json:"exit_code"`
 	Status      string   `json:"status"` // done, changes, failed or refused
 	Layers      []*Layer `json:"layers,omitempty"`
+	Digest      string   `json:"digest,omitempty"` // of a plan
 	Error       string   `json:"error,omitempty"`
 	Hint        string   `json:"hint,omitempty"` // the exact next command
 	Seconds     float64  `json:"seconds"`
@@ -104,6 +110,7 @@ var stages = map[string]func(*session, context.Context) error{
 	"bootstrap":          (*session).bootstrap,
 	"plan":               (*session).plan,
 	"apply":              (*session).apply,
+	"approve":            (*session).approve,
 	"destroy":            (*session).destroy,
 	"down":               (*session).down,
 	"output":             (*session).output,
@@ -154,7 +161,10 @@ func Run(ctx context.Context, name string, o Options) int {
 		defer cancel()
 	}
 	secrets.LogTo(logs{s})
-	err := stages[name](s, ctx)
+	err := s.refuseInput()
+	if err == nil {
+		err = stages[name](s, ctx)
+	}
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
 	}
@@ -176,6 +186,7 @@ type session struct {
 	inputs      string       // digest of all that tofu can read
 	tools       func() (map[string]string, error)
 	layers      []report.Layer // that were planned
+	sealed      []manifest.Part
 	openstack   *openstack.Cloud
 
 	// What tools said of their failures, for the console only: it is no part of the
@@ -202,7 +213,7 @@ func (s *session) say(format string, args ...any) {
 			args[i] = s.redactor.String(arg.String())
 		}
 	}
-	fmt.Fprintf(s.Stderr, format+"\n", args...)
+	fmt.Fprint(s.Stderr, printable.Log(fmt.Sprintf(format+"\n", args...)))
 }
 
 // logs is where libraries write what they think of: the console, masked.
@@ -247,13 +258,13 @@ func (s *session) end(err error) int {
 		r.ExitCode, r.Status = Done, "done"
 	}
 	if err != nil {
-		r.Error = err.Error()
+		r.Error, r.Hint = printable.Log(err.Error()), printable.Log(r.Hint)
 	}
 	r.Seconds = seconds(time.Since(s.begun))
 	s.publish()
 	r.Error, r.Hint = s.redactor.String(r.Error), s.redactor.String(r.Hint)
 	text := s.report.masked(s.redactor.String)
-	fmt.Fprint(s.Stdout, text+s.redactor.String(s.complaints.String()))
+	fmt.Fprint(s.Stdout, printable.Log(text+s.redactor.String(s.complaints.String())))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		r.ExitCode = max(r.ExitCode, Failed)

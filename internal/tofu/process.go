@@ -9,11 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
+
+	"slipway/internal/confine"
 )
 
-// A Runner starts tofu in one root module.
+// A Runner starts tofu in one root module, as the tools' own user.
 type Runner struct {
 	Dir    string   // the root module
 	Env    []string // all of it: nothing is inherited
@@ -43,20 +44,16 @@ var (
 // lock back. It is never told twice and never killed, because the second signal
 // makes it leave without doing so; unless the context ends by ErrKill.
 func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
-	cmd := exec.CommandContext(ctx, "tofu", args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.Dir, r.Env, stdout, r.Stderr
-	// A group of its own: a terminal's Ctrl-C reaches only us, once. It dies with us, because
-	// nobody would write down any more what it does; "us" is the thread that starts it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd := confine.Command(ctx, "tofu", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Dir, stdout, r.Stderr
+	cmd.Env = append(cmd.Env, r.Env...)
 	cmd.Cancel = func() error {
 		if errors.Is(context.Cause(ctx), ErrKill) {
 			return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		}
 		return cmd.Process.Signal(os.Interrupt)
 	}
-	err := cmd.Run()
+	err := confine.Run(cmd)
 	if cmd.ProcessState == nil {
 		return 0, fmt.Errorf("%w: %s: %w", ErrNotStarted, args[0], err)
 	}

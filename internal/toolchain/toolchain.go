@@ -3,17 +3,19 @@
 package toolchain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"slipway/internal/confine"
 	"slipway/internal/pins"
 )
 
@@ -56,14 +58,17 @@ func goVersion(context.Context, fs.FS) (string, error) {
 }
 
 func tofuVersion(ctx context.Context, _ fs.FS) (string, error) {
-	out, err := exec.CommandContext(ctx, "tofu", "version", "-json").Output()
-	if err != nil {
+	cmd := confine.Command(ctx, "tofu", "version", "-json")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TF_CLI_CONFIG_FILE=/dev/null", "CHECKPOINT_DISABLE=1"}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := confine.Run(cmd); err != nil {
 		return "", fmt.Errorf("run tofu version: %w", err)
 	}
 	var reply struct {
 		Version string `json:"terraform_version"`
 	}
-	if err := json.Unmarshal(out, &reply); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
 		return "", fmt.Errorf("read what tofu version says: %w", err)
 	}
 	return reply.Version, nil

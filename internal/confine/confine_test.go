@@ -1,0 +1,186 @@
+package confine
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// shell runs a script as a tool and returns what it printed.
+func shell(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := Command(t.Context(), "/bin/sh", "-c", script)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &out, &out, []string{"PATH=/usr/bin:/bin"}
+	if err := Run(cmd); err != nil {
+		t.Logf("%v", err)
+	}
+	return out.String()
+}
+
+// folder is one that the tools can reach: those of a test are the tester's own.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A tool is nobody, and reads nothing of ours. Where the tests are not root's,
+// nothing can be switched, and it is the same user.
+func TestCommand(t *testing.T) {
+	dir := folder(t)
+	secret := filepath.Join(dir, "secret")
+	closed := filepath.Join(dir, "closed")
+	if err := os.MkdirAll(filepath.Join(closed, "credentials"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{secret, filepath.Join(closed, "credentials/one")} {
+		if err := os.WriteFile(path, []byte("canary"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{secret, closed, filepath.Join(dir, "absent")} {
+		if err := Close(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CANARY", "canary")
+	said := shell(t, dir, `id -u; id -G; grep NoNewPrivs /proc/self/status; cat secret closed/credentials/one /proc/$PPID/environ; env`)
+	want := []string{"65532\n65532\n"}
+	if !Switches() {
+		want = []string{strconv.Itoa(os.Getuid()) + "\n"}
+	} else if strings.Contains(said, "canary") {
+		t.Errorf("a tool reads what is ours:\n%s", said)
+	}
+	for _, text := range append(want, "NoNewPrivs:\t1") {
+		if !strings.Contains(said, text) {
+			t.Errorf("a tool does not say %q:\n%s", text, said)
+		}
+	}
+	if info, err := os.Stat(secret); err != nil || Switches() && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// What is passed on is what is set, and a program that is not there is an error.
+func TestCommandStartsNothing(t *testing.T) {
+	if err := Run(Command(t.Context(), filepath.Join(t.TempDir(), "none"))); err == nil {
+		t.Error("it runs")
+	}
+	t.Setenv("CANARY", "canary")
+	cmd := Command(t.Context(), "/usr/bin/env")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := Run(cmd); err != nil || out.Len() > 0 {
+		t.Errorf("%v, %s", err, out.String())
+	}
+}
+
+// A tool writes what it is given, and not beside it.
+func TestFolder(t *testing.T) {
+	f := Folder(folder(t))
+	if err := f.Open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Make("plans", "home"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write("plans/one", []byte("from us")); err != nil {
+		t.Fatal(err)
+	}
+	said := shell(t, string(f), "cat plans/one; echo more >>plans/one; echo >beside; ls")
+	if !strings.Contains(said, "from us") || Switches() && strings.Count(said, "denied") != 2 {
+		t.Errorf("it says %q", said)
+	}
+	if data, err := f.Read("plans/one"); err != nil || string(data) != "from usmore\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// What a tool leaves in the place of a file is not followed.
+func TestFolderLinks(t *testing.T) {
+	f := Folder(folder(t))
+	if err := f.Make("tools/deep"); err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	key := filepath.Join(outside, "key")
+	if err := os.WriteFile(key, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inside := filepath.Join(string(f), "tools")
+	for name, target := range map[string]string{"absolute": key, "folder": outside, "beside": "file"} {
+		if err := os.Symlink(target, filepath.Join(inside, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(inside, "file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(inside, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"absolute", "folder/key", "beside", "pipe", "deep"} {
+		done := make(chan error, 1)
+		go func() {
+			data, err := f.Read("tools/" + name)
+			if err == nil {
+				t.Errorf("%s: %s", name, data)
+			}
+			done <- err
+		}()
+		select {
+		case <-done:
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s holds us up", name)
+		}
+	}
+	if err := f.Write("tools/absolute", []byte("plan")); err != nil {
+		t.Error(err)
+	}
+	if err := f.Write("tools/folder/key", []byte("plan")); err == nil {
+		t.Error("a link of a folder is followed")
+	}
+	if data, err := os.ReadFile(key); err != nil || string(data) != "canary" {
+		t.Errorf("%s, %v", data, err)
+	}
+	if data, err := f.Read("tools/absolute"); err != nil || string(data) != "plan" {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// TestSelf runs in another process, which is not to lose its variables.
+func TestSelf(t *testing.T) {
+	if os.Getenv("CONFINE_SELF") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSelf$", "-test.v")
+		cmd.Env = append(os.Environ(), "CONFINE_SELF=1")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestSelf") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	if err := Self(); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("CONFINE_SELF") != "" || os.Getenv("PATH") == "" {
+		t.Errorf("the variables are %q", os.Environ())
+	}
+	// The files of such a process are root's.
+	info, err := os.Stat("/proc/self/environ")
+	if err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	dumpable, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_GET_DUMPABLE, 0, 0)
+	if errno != 0 || dumpable != 0 {
+		t.Errorf("dumpable is %d, %v", dumpable, errno)
+	}
+}

@@ -1,0 +1,91 @@
+package foreign
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Registry is the one that an address without a host is of.
+const Registry = "registry.opentofu.org"
+
+// known are providers that talk to the API they are named after, and run no program
+// of their own accord. Absent are, among others, hashicorp/local and hashicorp/http,
+// which run programs and send what they are given anywhere, and hashicorp/helm and
+// hashicorp/kubernetes, whose settings name programs.
+var known = []string{
+	"bpg/proxmox", "cloudflare/cloudflare", "digitalocean/digitalocean", "e-breuninger/netbox", "gitlabhq/gitlab",
+	"hashicorp/aws", "hashicorp/azuread", "hashicorp/azurerm", "hashicorp/cloudinit", "hashicorp/dns", "hashicorp/google",
+	"hashicorp/google-beta", "hashicorp/null", "hashicorp/random", "hashicorp/time", "hashicorp/tls", "hashicorp/vault",
+	"hashicorp/vsphere", "hetznercloud/hcloud", "integrations/github", "linode/linode", "outscale/outscale", "ovh/ovh",
+	"scaleway/scaleway", "terraform-provider-openstack/openstack", "vmware/vsphere",
+}
+
+// Address is that of a provider in full: host, namespace and type.
+func Address(source string) string {
+	source = strings.ToLower(source)
+	switch strings.Count(source, "/") {
+	case 0:
+		return Registry + "/hashicorp/" + source
+	case 1:
+		return Registry + "/" + source
+	}
+	return source
+}
+
+// required reads which providers the module's local names mean.
+func (m *module) required(b *hcl.Block) error {
+	attributes, diagnostics := b.Body.JustAttributes()
+	if diagnostics.HasErrors() {
+		return unreadable(b.DefRange.Filename, diagnostics)
+	}
+	for name, attribute := range attributes {
+		m.uses = append(m.uses, use{name, attribute.NameRange})
+		pairs, diagnostics := hcl.ExprMap(attribute.Expr)
+		if diagnostics.HasErrors() {
+			continue // a version alone, of one of HashiCorp's
+		}
+		for _, pair := range pairs {
+			if key := hcl.ExprAsKeyword(pair.Key); key != "source" {
+				if key, _ := text(pair.Key); key != "source" {
+					continue
+				}
+			}
+			source, ok := text(pair.Value)
+			if !ok {
+				m.never(attribute.NameRange, "write the source of the provider out, without variables", "the source of provider %q is not written out", name)
+			}
+			m.sources[name] = source
+		}
+	}
+	return nil
+}
+
+// judgeProviders notes the providers that are not known, each once.
+func (m *module) judgeProviders() {
+	seen := map[string]bool{}
+	slices.SortStableFunc(m.uses, func(a, b use) int {
+		if order := strings.Compare(a.at.Filename, b.at.Filename); order != 0 {
+			return order
+		}
+		return a.at.Start.Line - b.at.Start.Line
+	})
+	for _, u := range m.uses {
+		source := m.sources[u.name]
+		if source == "" {
+			source = u.name
+		}
+		address := Address(source)
+		if seen[address] || address == "terraform.io/builtin/terraform" || source == "terraform" {
+			continue
+		}
+		seen[address] = true
+		switch short := strings.TrimPrefix(strings.TrimPrefix(address, Registry+"/"), "registry.terraform.io/"); {
+		case short == "hashicorp/external":
+			m.found(u.at, Program, "external", "provider %s runs programs", address)
+		case !slices.Contains(known, short):
+			m.found(u.at, Provider, address, "provider %s is not on the list of known providers", address)
+		}
+	}
+}

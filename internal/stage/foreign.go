@@ -1,0 +1,65 @@
+package stage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/foreign"
+)
+
+// refuseForeign refuses a root module, in a folder from the repository's root, whose
+// code would run what its environment does not allow. It comes before any tool.
+func (s *session) refuseForeign(e *environment.Environment, dir string) error {
+	findings, err := foreign.Find(os.DirFS(s.path("repository")), dir)
+	if err != nil {
+		return err
+	}
+	return foreign.Judge(findings, e)
+}
+
+// refuseFetched does the same with the modules that init has fetched for a root. Data
+// is the folder where tofu keeps them.
+func (s *session) refuseFetched(e *environment.Environment, dir, data string) error {
+	list, err := s.workFolder().Read(filepath.Join(s.inWork(data), "modules", "modules.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it calls none
+	}
+	if err != nil {
+		return err
+	}
+	var manifest struct {
+		Modules []struct{ Key, Dir string }
+	}
+	if err := json.Unmarshal(list, &manifest); err != nil {
+		return fmt.Errorf("read the list of modules that tofu fetched: %w", err)
+	}
+	work, err := os.OpenRoot(s.Work)
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	var findings []foreign.Finding
+	for _, module := range manifest.Modules {
+		at := module.Dir
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(dir, at)
+		}
+		name := filepath.ToSlash(s.inWork(at))
+		found, _, err := foreign.Folder(work.FS(), name)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			f.File = strings.TrimPrefix(f.File, "repository/")
+			findings = append(findings, f)
+		}
+	}
+	return foreign.Judge(slices.Compact(findings), e)
+}
