@@ -62,7 +62,7 @@ func (p *project) recover(change ...func(*Options)) ended {
 	e := p.run("recover", change...)
 	if match := unaccounted.FindStringSubmatch(e.stderr); match != nil {
 		e.must(p.t, Failed)
-		p.run("recover", append(change, seen(match[1]))...).must(p.t, Done)
+		p.run("recover", append(change, accounted(match[1]))...).must(p.t, Done)
 		return e
 	}
 	return e.must(p.t, Done)

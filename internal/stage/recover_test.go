@@ -49,13 +49,13 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 		p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	}
 	p.run("state-list").must(t, Done).says(t, "test: openstack_compute_keypair_v2.operator\n")
-	p.run("recover", seen("openstack_compute_keypair_v2.other")).must(t, Failed).says(t, "is not accounted for")
-	p.run("recover", seen("openstack_compute_keypair_v2.second")).must(t, Done).says(t, "has been seen to")
+	p.run("recover", accounted("openstack_compute_keypair_v2.other")).must(t, Failed).says(t, "is not accounted for")
+	p.run("recover", accounted("openstack_compute_keypair_v2.second")).must(t, Done).says(t, "has been seen to")
 	p.run("recover").must(t, Done).says(t, "nothing was interrupted")
 	p.run("plan").must(t, Changes).says(t, "1 to create", "openstack_compute_keypair_v2.second")
 }
 
-func seen(addresses string) func(*Options) { return func(o *Options) { o.Seen = addresses } }
+func accounted(addresses string) func(*Options) { return func(o *Options) { o.Seen = addresses } }
 
 // dead has a run taken for dead after a second, and waits for it.
 func dead(o *Options) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
@@ -100,7 +100,7 @@ resource "terraform_data" "late" {
 	p.run("unlock").must(t, Done).says(t, "unlocked")
 	p.run("apply").must(t, BadInput).says(t, "was interrupted")
 	p.run("recover").must(t, Failed).says(t, "terraform_data.late was in flight (create): look whether it was made", "--seen='terraform_data.late'")
-	p.run("recover", seen("terraform_data.late")).must(t, Done)
+	p.run("recover", accounted("terraform_data.late")).must(t, Done)
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+traced(10, trace, "0.1"))
 	p.run("apply").must(t, Done)
 	countTraces(t, trace, 10, nil)
@@ -120,7 +120,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 	p.run("recover").must(t, Failed).says(t, "10 of what was made or begun is not accounted for")
 	p.run("apply").must(t, BadInput).says(t, "was interrupted")
 	p.write("environments/test/main.tf", string(code))
-	p.run("recover", seen("terraform_data.slow")).must(t, Done)
+	p.run("recover", accounted("terraform_data.slow")).must(t, Done)
 	p.run("apply").must(t, Done)
 	countTraces(t, trace, 9, nil)
 }
@@ -140,7 +140,7 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 		}
 		p.run("apply", dead).must(t, BadInput).says(t, "was interrupted")
 	}
-	p.run("recover", dead, seen("terraform_data.slow")).must(t, Done)
+	p.run("recover", dead, accounted("terraform_data.slow")).must(t, Done)
 	p.run("recover").must(t, Done).says(t, "nothing was interrupted")
 	p.run("unlock").must(t, Done).says(t, "not locked")
 	p.run("apply").must(t, Done)
@@ -163,7 +163,7 @@ func TestBlackBoxRecoverIsAlone(t *testing.T) {
 		return false
 	})
 	first := make(chan ended, 1)
-	go func() { first <- p.run("recover", seen("terraform_data.slow")) }()
+	go func() { first <- p.run("recover", accounted("terraform_data.slow")) }()
 	<-reached
 	for stage, says := range map[string]string{"apply": "is in use by", "recover": "is alive", "unlock": "is alive", "destroy": "is in use by"} {
 		p.run(stage, confirm).must(t, BadInput).says(t, says, "(recover, begun")
