@@ -95,6 +95,26 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
+	return nil
+}
+
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Container *dagger.Container
@@ -116,26 +136,6 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	}
 	r.Container = concrete.Container
 	r.Pins = concrete.Pins
-	return nil
-}
-
-func (r Secrets) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Secrets) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -759,7 +759,14 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg from", err))
 				}
 			}
-			return (*Slipway).Recover(&parent, ctx, env, layer, from)
+			var seen string
+			if inputArgs["seen"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["seen"]), &seen)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg seen", err))
+				}
+			}
+			return (*Slipway).Recover(&parent, ctx, env, layer, from, seen)
 		case "Report":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
