@@ -60,12 +60,13 @@ var may = map[string]map[string]string{
 	"apply.yml/review":  {},
 	"apply.yml/apply":   {"contents": "read"},
 	"drift.yml/drift":   {"contents": "read", "issues": "write"},
+	"test.yml/test":     {"contents": "read"},
 }
 
 var (
 	pinned = regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40}$`)
 	// glue are the commands besides `dagger call`.
-	glue = regexp.MustCompile(`^(cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
+	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test$|cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
 )
 
 // check lists what is wrong with a workflow.
@@ -182,7 +183,7 @@ func deadline(t *testing.T) time.Duration {
 func read(t *testing.T) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(folder + "/*")
-	if err != nil || len(paths) != 4 {
+	if err != nil || len(paths) != 5 {
 		t.Fatal(paths, err)
 	}
 	texts := map[string][]byte{}
