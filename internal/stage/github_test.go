@@ -201,7 +201,7 @@ func TestBlackBoxReviewCanaries(t *testing.T) {
 		"of GitHub":                  "token-of-canary",
 		"in a sensitive attribute":   "canary-in-a-sensitive-attribute-8",
 		"in a condition's message":   "canary-in-a-message-9",
-		"the passphrase":             "canary-passphrase-of-the-state",
+		"the passphrase":             "canary-passphrase-of-the-state-4fQ9zR7tWk2X",
 		"in a constant of a module":  "canary-in-a-module-10",
 		"in an attribute to be gone": "canary-in-what-is-deleted-11",
 	}
