@@ -59,7 +59,7 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	defer os.RemoveAll(work)
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	binary, mutants, err := t.build(work)
 	if err != nil {
 		return nil, 0, err
@@ -134,7 +134,7 @@ func (t target) build(work string) (binary string, mutants []mutant, err error) 
 		return "", nil, err
 	}
 	binary = filepath.Join(work, "tests")
-	out, err := exec.Command("go", "test", "-c", "-vet=off", "-tags", "blackbox", "-overlay", file, "-o", binary, "./"+t.pkg).CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-tags", "blackbox", "-overlay", file, "-o", binary, "./"+t.pkg).CombinedOutput()
 	if err != nil {
 		return "", nil, fmt.Errorf("build %s: %w\n%s", t.pkg, err, out)
 	}
@@ -147,7 +147,7 @@ var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 // ones first.
 func (t target) tests(binary, work string) ([]test, error) {
 	args := []string{"-test.list", "^Test"}
-	list := exec.Command(binary, args...)
+	list := exec.CommandContext(context.Background(), binary, args...)
 	list.Dir = t.pkg
 	out, err := list.Output()
 	if err != nil {

@@ -20,7 +20,8 @@ func TestPlanDigest(t *testing.T) {
 		}
 		seen[digest] = name
 	}
-	if PlanDigest("prod", []Part{one, two}) != PlanDigest("prod", []Part{one, two}) {
+	first, again := PlanDigest("prod", []Part{one, two}), PlanDigest("prod", []Part{one, two})
+	if first != again {
 		t.Error("it is another each time")
 	}
 }

@@ -33,7 +33,8 @@ var ordinary = map[string]bool{"true": true, "false": true, "null": true, "none"
 // user "backend" and the host of a database are not, whoever marks them.
 func Whole(name, value string) bool {
 	value = strings.TrimSpace(value)
-	return !ordinary[strings.ToLower(value)] && !public(value) && !(openName.MatchString(name) && usual(value))
+	open := openName.MatchString(name) && usual(value)
+	return !ordinary[strings.ToLower(value)] && !public(value) && !open
 }
 
 // Leaf says whether a text that is part of a secret value is secret on its own. The

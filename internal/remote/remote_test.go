@@ -306,8 +306,8 @@ func TestEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	ended := make(chan error)
-	go func() { ended <- client.Wait() }()
+	ended := make(chan struct{})
+	go func() { _ = client.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(3 * time.Second):

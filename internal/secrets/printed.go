@@ -3,6 +3,7 @@ package secrets
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -45,7 +46,7 @@ func printed(name string, tree sops.Tree) (map[string]string, error) {
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return values, nil
 		}
 		if err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {

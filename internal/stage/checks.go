@@ -32,7 +32,7 @@ func (s *session) format(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.Write(files)
+	s.report.WriteString(string(files))
 	if code == tofu.ExitOK {
 		s.report.WriteString("every file has the standard form\n")
 		return nil

@@ -54,7 +54,7 @@ type page struct {
 
 func (p *page) Write(b []byte) (int, error) { return p.text.Write(b) }
 
-func (p *page) WriteString(s string) (int, error) { return p.text.WriteString(s) }
+func (p *page) WriteString(s string) { p.text.WriteString(s) }
 
 // add puts in something that knows itself what of it may hold a secret.
 func (p *page) add(part func(mask func(string) string) string) {

@@ -77,7 +77,7 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	if err != nil {
 		return err
 	}
-	r.session.sealed = append(r.session.sealed, manifest.Part{Layer: r.name, Data: data})
+	r.sealed = append(r.sealed, manifest.Part{Layer: r.name, Data: data})
 	folder := filepath.Join(r.Out, "plan", r.fileName())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

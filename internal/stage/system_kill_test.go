@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -24,6 +25,8 @@ import (
 type killer struct {
 	url string
 
+	at *regexp.Regexp // paths of the requests that it strikes at
+
 	mu   sync.Mutex
 	skip int    // how many such requests pass before
 	kill func() // nil: all pass
@@ -39,12 +42,12 @@ func newKiller(t *testing.T, to string) *killer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &killer{}
+	k := &killer{at: made}
 	proxy := &httputil.ReverseProxy{
 		// The host stays ours: the clouds name their services by it.
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
 		ModifyResponse: func(r *http.Response) error {
-			if r.Request.Method == http.MethodPost && r.StatusCode < 300 && made.MatchString(r.Request.URL.Path) {
+			if r.Request.Method == http.MethodPost && r.StatusCode < 300 && k.at.MatchString(r.Request.URL.Path) {
 				k.strike(r.Request)
 			}
 			return nil
@@ -191,6 +194,32 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 	s.run("apply").must(t, Done)
 	s.run("plan").must(t, Done).says(t, "No changes")
 	noneTwice("in the end")
+	s.run("destroy", confirm).must(t, Done)
+	if now := s.inventory(); !slices.Equal(now, empty) {
+		t.Errorf("after destroy there is %q", now)
+	}
+}
+
+// A server whose create nobody saw the end of is taken in. Its provider cannot read what it
+// was made with, so the next apply makes it anew: recover says so.
+func TestBlackBoxSystemServerTakenIn(t *testing.T) {
+	s := newServer(t)
+	empty := s.inventory()
+	s.run("bootstrap").must(t, Done)
+	k := newKiller(t, s.url)
+	s.secret["OS_AUTH_URL"] = strings.Replace(s.secret["OS_AUTH_URL"], s.url, k.url, 1)
+	s.seal()
+	k.at = regexp.MustCompile(`/servers$`)
+	cmd := s.start("apply", s.options(), io.Discard)
+	k.arm(0, func() { _ = cmd.Process.Kill() })
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the apply was not killed")
+	}
+	k.arm(0, nil)
+	const server = "module.backend.openstack_compute_instance_v2.host"
+	s.run("recover", dead).must(t, Done).says(t, server+" was in flight (create), and the cloud has it", server+": the next apply replaces it, because an import does not tell its ")
+	s.run("plan").must(t, Changes).says(t, server)
+	s.run("apply").must(t, Done)
 	s.run("destroy", confirm).must(t, Done)
 	if now := s.inventory(); !slices.Equal(now, empty) {
 		t.Errorf("after destroy there is %q", now)
