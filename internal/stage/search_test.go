@@ -79,7 +79,7 @@ func TestSearchOne(t *testing.T) {
 		"not made":                             {seen: true, says: "the cloud has nothing that could be it: the next apply makes it"},
 		"not made, nor seen to begin":          {},
 		"made twice":                           {networks: 2, seen: true, open: true, says: "2 in the cloud could be it: "},
-		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true},
+		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and the cloud has it"},
 		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing that could be it"},
 		"it is in the state":                   {networks: 1, old: "first", known: true, seen: true, says: "was in flight (create), and is in the state"},
 		"older than the run":                   {networks: 1, seen: true, age: -time.Hour, says: "nothing that could be it"},
