@@ -38,7 +38,7 @@ var targets = []target{
 	{pkg: "internal/stage", files: []string{
 		"apply.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go", "open.go",
 		"recover.go", "rescue.go", "reviewed.go", "seal.go", "variables.go",
-	}, skip: "System|Kill|LockProviders|Database|Stopped"},
+	}, skip: "System|KillMatrix|BlackBoxKilled|LockProviders|Database|Stopped|FullWork"},
 }
 
 // enough is the part of the mutants that tests have to notice.
