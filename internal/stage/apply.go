@@ -183,13 +183,17 @@ func stopped(ctx context.Context) error {
 // state went well, and where something was made or deleted the store has another state
 // than before.
 func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed bool) error {
+	next := r.command("recover")
+	if r.store == nil { // over HTTP there is no journal to recover by
+		next = "look in the cloud for what is not in: " + r.command("state-list")
+	}
 	switch {
 	case errors.Is(err, tofu.ErrNotStarted):
 		return nil
 	case err != nil:
-		return fmt.Errorf("what it had done by then may not be in the state; then: %s", r.command("recover"))
+		return fmt.Errorf("what it had done by then may not be in the state; then: %s", next)
 	case code != tofu.ExitOK && code != tofu.ExitError:
-		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, r.command("recover"))
+		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, next)
 	case lost:
 		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.name, r.lostName(), r.command("recover"))
 	case !changed || r.store == nil:
@@ -200,7 +204,7 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed b
 		err = fmt.Errorf("the store still has the state of %s of before the apply", r.name)
 	}
 	if err != nil {
-		return fmt.Errorf("what was done may not be in the state: %w; then: %s", err, r.command("recover"))
+		return fmt.Errorf("what was done may not be in the state: %w; then: %s", err, next)
 	}
 	return nil
 }

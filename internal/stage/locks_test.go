@@ -405,9 +405,12 @@ func TestInOrder(t *testing.T) {
 			}
 		})
 	}
-	r := &root{session: &session{}}
+	r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{}}}
 	if err := r.inOrder(t.Context(), 0, nil, false, true); err != nil {
 		t.Errorf("over HTTP: %v", err)
+	}
+	if err := r.inOrder(t.Context(), 0, tofu.ErrKilled, false, true); err == nil || strings.Contains(err.Error(), "recover") {
+		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
 	}
 }
 
