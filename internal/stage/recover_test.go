@@ -84,7 +84,7 @@ func killTofu(t *testing.T, o Options, trace string, n int) {
 // tofu alone dies: what it had made is in no state. The journal stays, and so does the
 // lock, until recover has taken it in; nothing is made twice.
 func TestBlackBoxTofuKilled(t *testing.T) {
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(10, trace, "0.1")+`
 resource "terraform_data" "late" {
   depends_on = [terraform_data.made]
@@ -108,7 +108,7 @@ resource "terraform_data" "late" {
 
 // From a checkout without the code, nothing can be taken in: all of it stays known.
 func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(9, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 9) }).must(t, Failed)
@@ -127,7 +127,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 
 // recover is killed at random instants: the next one goes on from there.
 func TestBlackBoxRecoverKilled(t *testing.T) {
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(6, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 6) }).must(t, Failed)
@@ -150,7 +150,7 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 // While a recover works, its lock and its journal keep applies and others of its kind out,
 // also when the store has hung for a while.
 func TestBlackBoxRecoverIsAlone(t *testing.T) {
-	trace := filepath.Join(t.TempDir(), "trace")
+	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(3, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 3) }).must(t, Failed)
@@ -164,7 +164,11 @@ func TestBlackBoxRecoverIsAlone(t *testing.T) {
 	})
 	first := make(chan ended, 1)
 	go func() { first <- p.run("recover", accounted("terraform_data.slow")) }()
-	<-reached
+	select {
+	case <-reached:
+	case e := <-first:
+		t.Fatalf("recover ended before it wrote the state:\n%s%s", e.stdout, e.stderr)
+	}
 	for stage, says := range map[string]string{"apply": "is in use by", "recover": "is alive", "unlock": "is alive", "destroy": "is in use by"} {
 		p.run(stage, confirm).must(t, BadInput).says(t, says, "(recover, begun")
 	}
