@@ -155,7 +155,7 @@ func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
 	// What follows is done also when we were asked to stop.
 	after := context.WithoutCancel(ctx)
 	lost, lostErr := r.rescue(after)
-	inOrder := r.inOrder(after, code, err, lost, seen.changed)
+	inOrder := r.inOrder(after, code, err, lost, seen.done)
 	// Values that came into being in this apply are known by the state, and only by it.
 	r.unwritten = inOrder != nil || lostErr != nil || r.complainsOfState()
 	if err == nil && code == tofu.ExitOK && inOrder == nil {
@@ -180,9 +180,9 @@ func stopped(ctx context.Context) error {
 
 // inOrder says, by an error, why it is not certain that the state holds all that an apply
 // did. Only then is there nothing to recover: tofu ended by itself, its last write of the
-// state went well, and where something was made or deleted the store has another state
-// than before.
-func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed bool) error {
+// state went well, and the store has another state than before, or one that holds what was
+// made and not what was deleted.
+func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done []journal.Entry) error {
 	next := r.command("recover")
 	if r.store == nil { // over HTTP there is no journal to recover by
 		next = "look in the cloud for what is not in: " + r.command("state-list")
@@ -196,15 +196,38 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed b
 		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, next)
 	case lost:
 		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.name, r.lostName(), r.command("recover"))
-	case !changed || r.store == nil:
+	case len(done) == 0 || r.store == nil:
 		return nil
 	}
 	now, err := r.stampOf(ctx, r.key)
 	if err == nil && now == r.stamp {
-		err = fmt.Errorf("the store still has the state of %s of before the apply", r.name)
+		err = r.holdsAll(ctx, done)
 	}
 	if err != nil {
 		return fmt.Errorf("what was done may not be in the state: %w; then: %s", err, next)
+	}
+	return nil
+}
+
+// holdsAll says, by an error, which of what was made is not in the state, or which of what
+// was deleted still is. OpenTofu writes no new state where what it made is as what was there
+// before and somebody had deleted.
+func (r *root) holdsAll(ctx context.Context, done []journal.Entry) error {
+	recorded, err := r.recorded(ctx)
+	if err != nil {
+		return err
+	}
+	account := journal.Take(done)
+	for _, e := range account.Made {
+		resource := recorded[e.Address]
+		if resource == nil || e.ID != "" && fmt.Sprint(resource.AttributeValues[e.IDKey]) != e.ID {
+			return fmt.Errorf("%s was made, and the store still has the state of before", e.Address)
+		}
+	}
+	for _, e := range account.Gone {
+		if recorded[e.Address] != nil {
+			return fmt.Errorf("%s was deleted, and the store still has the state of before", e.Address)
+		}
 	}
 	return nil
 }
@@ -213,7 +236,7 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost, changed b
 type applied struct {
 	hold    *hold
 	outputs tofu.Outputs
-	changed bool            // something was made or deleted
+	done    []journal.Entry // creates and deletes that are complete
 	failed  []journal.Entry // creates that may have made something all the same
 }
 
@@ -231,7 +254,7 @@ func (a *applied) event(e tofu.Event) {
 		Action: e.Hook.Action, IDKey: e.Hook.IDKey, ID: e.Hook.IDValue,
 	}
 	if kind == journal.Complete && e.Hook.Action != "update" {
-		a.changed = true
+		a.done = append(a.done, entry)
 	}
 	switch {
 	case a.hold == nil:

@@ -33,8 +33,9 @@ func (p *project) onCloud() *cloud {
 	if err != nil || len(mirrors) != 1 {
 		p.t.Fatalf("the provider is not in .slipway/providers (%v, %v): make test puts it there", mirrors, err)
 	}
-	program, err := filepath.Abs(mirrors[0])
-	if err != nil {
+	// A copy: the tools may not be able to reach this checkout.
+	program := filepath.Join(forTools(p.t), "provider")
+	if err := copyProgram(mirrors[0], program); err != nil {
 		p.t.Fatal(err)
 	}
 	sim, err := openstack.Open(filepath.Join(p.t.TempDir(), "openstack.bolt"), "/-/openstack")
@@ -63,6 +64,14 @@ func (p *project) onCloud() *cloud {
 	p.seal()
 	p.write("environments/test/main.tf", c.code("operator"))
 	return c
+}
+
+func copyProgram(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
 }
 
 // code is a root module with the key pairs of these names.

@@ -387,7 +387,7 @@ func TestInOrder(t *testing.T) {
 		"nothing changed":             {0, nil, false, false, before, ""},
 		"changed and written":         {0, nil, false, true, `{"serial":8,"lineage":"line","encrypted_data":"x"}`, ""},
 		"failed and written":          {1, nil, false, true, `{"serial":8,"lineage":"line","encrypted_data":"x"}`, ""},
-		"changed and not written":     {0, nil, false, true, before, "still has the state of test of before the apply"},
+		"changed and not written":     {0, nil, false, true, before, "what was done may not be in the state"},
 		"changed, and a broken state": {0, nil, false, true, "x", "is damaged"},
 		"never started":               {0, tofu.ErrNotStarted, false, false, before, ""},
 		"killed":                      {0, tofu.ErrKilled, false, false, before, "may not be in the state"},
@@ -399,17 +399,21 @@ func TestInOrder(t *testing.T) {
 			d := newDesk(t)
 			d.stamp = state.Stamp{Serial: 7, Lineage: "line"}
 			must(t, d.store.Write(t.Context(), d.key, []byte(c.now)))
-			err := d.inOrder(t.Context(), c.code, c.err, c.lost, c.changed)
+			var done []journal.Entry
+			if c.changed {
+				done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
+			}
+			err := d.inOrder(t.Context(), c.code, c.err, c.lost, done)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{}}}
-	if err := r.inOrder(t.Context(), 0, nil, false, true); err != nil {
+	if err := r.inOrder(t.Context(), 0, nil, false, []journal.Entry{{}}); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
-	if err := r.inOrder(t.Context(), 0, tofu.ErrKilled, false, true); err == nil || strings.Contains(err.Error(), "recover") {
+	if err := r.inOrder(t.Context(), 0, tofu.ErrKilled, false, nil); err == nil || strings.Contains(err.Error(), "recover") {
 		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
 	}
 }
@@ -470,13 +474,13 @@ func TestApplied(t *testing.T) {
 	event(tofu.ChangeSummary, "create", "x.x")
 	event(tofu.ApplyStart, "update", "a.b")
 	event(tofu.ApplyComplete, "update", "a.b")
-	if a.changed {
+	if len(a.done) > 0 {
 		t.Error("an update is neither made nor deleted")
 	}
 	event(tofu.ApplyStart, "delete", "c.d")
 	event(tofu.ApplyErrored, "delete", "c.d")
 	event(tofu.ApplyComplete, "create", "e.f")
-	if !a.changed || len(a.failed) != 0 {
+	if len(a.done) != 1 || len(a.failed) != 0 {
 		t.Errorf("%+v", a)
 	}
 	a.event(tofu.Event{Type: tofu.OutputsMsg, Outputs: tofu.Outputs{"o": {}}})

@@ -4,6 +4,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,16 @@ import (
 
 	"slipway/internal/tofu"
 )
+
+// forTools is a folder that tofu can work in, which runs as another user.
+func forTools(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
 
 // TestBlackBoxLock runs two applies of the real OpenTofu on one sealed state in
 // one store: while the first works, its lock can be read and the second is
@@ -43,8 +54,8 @@ resource "terraform_data" "slow" {
 `
 	environment := append(bucket.Environment(), "PATH="+os.Getenv("PATH"), "TF_ENCRYPTION="+encryption(t, good, ""))
 	runner := func() tofu.Runner {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o600); err != nil {
+		dir := forTools(t)
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r := tofu.Runner{Dir: dir, Env: append(environment, "HOME="+dir), Stderr: io.Discard}
@@ -107,7 +118,7 @@ resource "terraform_data" "slow" {
 // TestBlackBoxInterrupt: told to stop, tofu gives its lock back and keeps what
 // it has made.
 func TestBlackBoxInterrupt(t *testing.T) {
-	dir := t.TempDir()
+	dir := forTools(t)
 	const root = `resource "terraform_data" "quick" {}
 
 resource "terraform_data" "slow" {
@@ -117,7 +128,7 @@ resource "terraform_data" "slow" {
   }
 }
 `
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := tofu.Runner{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_ENCRYPTION=" + encryption(t, good, "")}, Stderr: io.Discard}

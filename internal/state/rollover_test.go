@@ -37,9 +37,9 @@ func encryption(t *testing.T, current, previous string) string {
 // both are set, one apply, then the previous one is taken away.
 func TestBlackBoxRollover(t *testing.T) {
 	const canary = "canary-value-in-the-state"
-	dir := t.TempDir()
+	dir := forTools(t)
 	root := "resource \"terraform_data\" \"a\" {\n  input = \"" + canary + "\"\n}\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	first, both, second := encryption(t, old, ""), encryption(t, good, old), encryption(t, good, "")
