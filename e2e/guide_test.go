@@ -96,7 +96,7 @@ sed -i -e 's/^description: .*/description: Demo of the guide/' -e 's/^credential
 	}
 	refused("there is no file credentials/common.enc.env", "hint: dagger call secrets init --file=credentials/common.enc.env")
 	sealed, err := secrets.Seal("credentials/common.enc.env", map[string]string{
-		"OVH_APPLICATION_KEY": "key", "OVH_APPLICATION_SECRET": "secret", "OVH_CONSUMER_KEY": "consumer",
+		"OVH_APPLICATION_KEY": "key", "OVH_APPLICATION_SECRET": "application-secret-of-the-guide", "OVH_CONSUMER_KEY": "consumer",
 	}, []string{key.Recipient().String()})
 	if err != nil {
 		t.Fatal(err)
