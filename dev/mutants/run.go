@@ -146,8 +146,8 @@ var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 // tests runs every test alone, without a mutant, and returns those that pass, the quick
 // ones first.
 func (t target) tests(binary, work string) ([]test, error) {
-	args := []string{"-test.list", "^Test"}
-	list := exec.Command(binary, args...)
+	// The seeds of a fuzz test are tests.
+	list := exec.Command(binary, "-test.list", "^(Test|Fuzz)")
 	list.Dir = t.pkg
 	out, err := list.Output()
 	if err != nil {
