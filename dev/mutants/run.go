@@ -60,6 +60,9 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 		return nil, 0, err
 	}
 	defer os.RemoveAll(work)
+	if err := os.Chmod(work, 0o711); err != nil {
+		return nil, 0, err
+	}
 	binary, mutants, err := t.build(work)
 	if err != nil {
 		return nil, 0, err
@@ -163,8 +166,8 @@ func (t target) tests(binary, work string) ([]test, error) {
 			continue
 		}
 		trace := filepath.Join(work, "trace-"+name)
-		// The traced tests may run as another user.
-		if err := os.WriteFile(trace, nil, 0o666); err != nil {
+		// What a test starts may be another user, whom the umask is not to keep out.
+		if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
 			return nil, err
 		}
 		begin := time.Now()
