@@ -75,6 +75,12 @@ func main() {
 				why = "NOT EXPLAINED"
 			}
 			fmt.Printf("  %s\t%s\n", m.name(), why)
+			delete(reasons, m.name())
+		}
+		for name := range reasons {
+			if strings.HasPrefix(name, t.pkg+"/") {
+				fmt.Printf("  %s\tis explained, and does not survive\n", name)
+			}
 		}
 	}
 	part := float64(killed) / float64(max(1, killed+survived))

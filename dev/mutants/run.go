@@ -78,6 +78,9 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 		group.Go(func() {
 			for i := range turns {
 				results[i] = t.noticed(binary, mutants[i], tests, budget)
+				if !results[i] {
+					fmt.Fprintf(os.Stderr, "survives: %s\n", mutants[i].name())
+				}
 			}
 		})
 	}

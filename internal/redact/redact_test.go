@@ -177,6 +177,26 @@ func TestWriterHoldsBackLittle(t *testing.T) {
 	}
 }
 
+// A short value is held back as long as it may go on, and no longer.
+func TestWriterHoldsBackShortValues(t *testing.T) {
+	var out bytes.Buffer
+	w := New("abcd", "zyxwvut").Writer(&out)
+	for _, c := range []struct{ write, want string }{
+		{"progress: 10%\n", "progress: 10%\n"},
+		{"x abcd", "x ***"},
+		{"x abc", "x "},
+		{"x", "abcx"},
+		{"zyxwvu", ""},
+		{"t.", "***."},
+		{"z", ""}, {"y", ""}, {"x", ""}, {"w", ""}, {"v", ""}, {"u", ""}, {"x.", "zyxwvux."},
+	} {
+		out.Reset()
+		if _, err := w.Write([]byte(c.write)); err != nil || out.String() != c.want {
+			t.Errorf("after %q: got %q, want %q, %v", c.write, out.String(), c.want, err)
+		}
+	}
+}
+
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }
