@@ -227,7 +227,8 @@ func TestFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"x hunter2-hunter2 x": "hunter2-hunter2",
 		base64.StdEncoding.EncodeToString([]byte("hunter2-hunter2")): "hunter2-hunter2",
-		"x s3cr3t-1 x":                   "s3cr3t-1",
+		"x s3cr3t-1 x": "s3cr3t-1",
+		"s3cr3t-1 hunter2-hunter2 s3cr3t-1 hunter2-hunter2": "hunter2-hunter2 s3cr3t-1",
 		"hunter2-hunter":                 "",
 		"-----BEGIN PRIVATE KEY-----\nx": "",
 	} {
