@@ -327,6 +327,91 @@ func TestWriterHoldsBackShortValues(t *testing.T) {
 	}
 }
 
+// Nor is what stands behind a value, or so far from the beginning of one that it
+// cannot go on. A few bytes may look like the beginning of another.
+func TestWriterHandsOn(t *testing.T) {
+	long := made(300, alphanumeric)
+	for _, c := range []struct {
+		value, write, want string
+	}{
+		{long, long + strings.Repeat("!", 100), "***" + strings.Repeat("!", 90)},
+		{long, long[:200] + strings.Repeat("!", 100), "***" + strings.Repeat("!", 90)},
+		{"abcdefgh", "abcd" + strings.Repeat(" ", 2000), "abcd" + strings.Repeat(" ", 2000)},
+	} {
+		var out bytes.Buffer
+		w := New(c.value).Writer(&out)
+		if _, err := w.Write([]byte(c.write)); err != nil || !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("of %.20q: got %.30q, %v", c.write, out.String(), err)
+		}
+	}
+}
+
+// After Flush a writer begins anew.
+func TestWriterAfterFlush(t *testing.T) {
+	long := made(300, alphanumeric)
+	var out bytes.Buffer
+	w := New("abcdefgh", long).Writer(&out)
+	for _, text := range []string{"x abcd", "", "efgh abcd", "+efgh\n", "", long[:150], "", long[150:160] + "\n", ""} {
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := "x abcdefgh ***\n***" + long[150:160] + "\n"; out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+// Wherever the writes are cut, the same is masked: also a value that begins within
+// what would be an escape, or ends in one.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ value, text, want string }{
+		{"hunter2-hunter2", "x hunter2-hunter2 y", "x *** y"},
+		{"nhunter2-hun", `C:\nhunter2-hun y`, `C:\*** y`},
+		{"nhun ter2-x", `C:\nhun ter2-x y`, `C:\*** y`},
+		{"41hunter-2", "%41hunter-2 y", "%*** y"},
+		{"1hunter-2", "%41hunter-2 y", "%4*** y"},
+		{"u00e9hunter", `\u00e9hunter y`, `\*** y`},
+		{"amp;hunter-2", "&amp;hunter-2 y", "&*** y"},
+		{"31mhunter-2", "\x1b[31mhunter-2 y", "\x1b[*** y"},
+		{"nABCDEFGH", `\n%41%42%43%44%45%46%47%48 y`, `\*** y`},
+		{"nABCDEFGH", `\n\u0041\u0042\u0043\u0044\u0045\u0046\u0047\u0048 y`, `\*** y`},
+		{"n\xc3\xa9BCDEFG", `\n\u00e9BCDEFG y`, `\*** y`},
+		{"abcdefg%", "x abcdefg%", "x ***"},
+		{"abcdefg%", "x abcdefg% y", "x *** y"},
+		{"abcdefg&", "x abcdefg&", "x ***"},
+		{"nabcdef%", `\nabcdef%`, `\***`},
+		{"nabcdefg", `\nabc`, `\nabc`},
+		{"nabcdefg", `\nabc%`, `\nabc%`},
+		{"nabcdefg", `\nabcx%`, `\nabcx%`},
+		{"abcdefgh", "abcd%65%66%67%6", "abcd%65%66%67%6"},
+		{"abcd", "xabcabcd", "xabc***"},
+	} {
+		set := New(c.value)
+		if got := set.String(c.text); got != c.want {
+			t.Errorf("%q in %q: got %q, want %q", c.value, c.text, got, c.want)
+		}
+		for cut := range c.text {
+			for second := cut; second <= len(c.text); second++ {
+				var out bytes.Buffer
+				w := set.Writer(&out)
+				for _, part := range []string{c.text[:cut], c.text[cut:second], c.text[second:]} {
+					if _, err := w.Write([]byte(part)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.Flush(); err != nil || out.String() != c.want {
+					t.Errorf("%q in %q, cut at %d and %d: got %q, want %q", c.value, c.text, cut, second, out.String(), c.want)
+				}
+			}
+		}
+	}
+}
+
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }

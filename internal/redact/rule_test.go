@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -234,6 +235,21 @@ func TestFound(t *testing.T) {
 	} {
 		if got := strings.Join(set.Found(text), " "); got != want {
 			t.Errorf("in %q: %q", text, got)
+		}
+	}
+	if got := New("abcd").Found("x abcd"); !slices.Equal(got, []string{"abcd"}) {
+		t.Errorf("of a short value: %q", got)
+	}
+	// A long one that is all there, also in what is looked at one part after the other.
+	for _, length := range []int{300, 40_000} {
+		long := made(length, alphanumeric)
+		set := New(long)
+		for text, want := range map[string]int{
+			long: 1, "x " + long + " x": 1, long[:length-1]: 0, long[8:]: 0, long[32:]: 0, long[:200]: 0, long[:length/2] + "-" + long[length/2:]: 0,
+		} {
+			if got := set.Found(text); len(got) != want {
+				t.Errorf("%d of %d bytes: found %d", len(text), length, len(got))
+			}
 		}
 	}
 	less := New()
