@@ -45,6 +45,7 @@ func TestPartsOf(t *testing.T) {
 		"JSON below a name":     {`{"passwords": {"prod": {"app": "word"}}, "sizes": {"prod": {"app": "word"}}}`, []string{"word"}, true},
 		"JSON with a URL":       {`{"url": "postgres://a:s3cr3t-1@db.example.org/app", "uri": "first-line-1\nsecond-line-2"}`, []string{"s3cr3t-1"}, true},
 		"JSON of a registry":    {`{"auth": "` + base("me:pw-of-me") + `"}`, []string{base("me:pw-of-me"), "pw-of-me"}, true},
+		"JSON of a token":       {`{"auth": "` + base("a-token-alone") + `"}`, []string{base("a-token-alone")}, true},
 		"JSON with base64":      {`{"token": "` + base("me:pw-of-me") + `"}`, []string{base("me:pw-of-me")}, true},
 		"JSON, not to the end":  {`{"password": "s3cr3t-1"`, nil, false},
 		"JSON, and more":        {`{"password": "s3cr3t-1"} s3cr3t-2`, nil, false},

@@ -246,7 +246,7 @@ func TestValueThatEndsInHalfAnEscape(t *testing.T) {
 
 // What is mostly punctuation means little, and is looked for as it is spelled.
 func TestPunctuation(t *testing.T) {
-	for _, value := range []string{`"<", "&"`, `a,b,"c":`, `"'",'"',` + strings.Repeat(`"`, 87)} {
+	for _, value := range []string{`"<", "&"`, `a,b,"c":`, `"'",'"',` + strings.Repeat(`"`, 88)} {
 		set := New(value)
 		for _, name := range []string{"as it is", "JSON", "JSON in JSON", "query", "path", "query twice", "HTML", "all of it in %", "shell"} {
 			text := forms[name](value)
