@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -155,11 +156,15 @@ func TestRunLeavesUs(t *testing.T) {
 	if n, of := confined(); n == of {
 		t.Skip("the tests themselves were started without the right to gain rights")
 	}
-	for range 10 {
-		if err := Run(Command(t.Context(), "/bin/true")); err != nil {
-			t.Fatal(err)
-		}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if err := Run(Command(t.Context(), "/bin/sleep", "0.1")); err != nil {
+				t.Error(err)
+			}
+		})
 	}
+	group.Wait()
 	// The first thread of a process cannot end; Go lets it rest.
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		n, of := confined()
