@@ -133,7 +133,7 @@ func TestOverlaps(t *testing.T) {
 		{[]string{"abcd"}, "YWJjZA== 61626364", "YWJjZA== 61626364"},            // short, encoded
 		{[]string{"abc"}, "xabcx", "xabcx"},                                     // too short
 		{[]string{"  padded-value  \n"}, "[padded-value]", "[***]"},
-		{[]string{"nabcdefX", "rabcdef%"}, `\n\rabcdef%`, `\n\***`}, // both may begin within an escape
+		{[]string{"nabcdefX", "rabcdef%"}, `\n\rabcdef%`, `\n\***`},                // both may begin within an escape
 		{[]string{kubeconfig}, "<" + strings.TrimSpace(kubeconfig) + ">", "<***>"}, // long, and made of parts
 		{[]string{serviceAccount}, "<" + serviceAccount + ">", "<***>"},
 		{nil, "anything", "anything"},
