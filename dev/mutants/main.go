@@ -24,7 +24,7 @@ import (
 type target struct {
 	pkg   string   // folder from the root of the repository
 	files []string // empty: all
-	skip  string   // pattern of tests that take too long to be asked
+	skip  string   // pattern of tests that take too long to be asked, or fail where others work
 }
 
 // targets are what keeps secrets, locks, plans and guards.
@@ -32,9 +32,12 @@ var targets = []target{
 	{pkg: "internal/journal"},
 	{pkg: "internal/state"},
 	{pkg: "internal/manifest"},
-	{pkg: "internal/redact"},
+	{pkg: "internal/redact", skip: "Cost"},
 	{pkg: "internal/secrets"},
-	{pkg: "internal/plan", files: []string{"sensitive.go", "summary.go", "change.go"}},
+	{pkg: "internal/plan", files: []string{"sensitive.go", "summary.go", "change.go"}, skip: "Speed"},
+	{pkg: "internal/confine"},
+	{pkg: "internal/approval"},
+	{pkg: "internal/foreign", files: []string{"judge.go", "source.go", "providers.go"}},
 	{pkg: "internal/stage", files: []string{
 		"apply.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go", "open.go",
 		"recover.go", "rescue.go", "reviewed.go", "seal.go", "variables.go",
@@ -72,6 +75,12 @@ func main() {
 				why = "NOT EXPLAINED"
 			}
 			fmt.Printf("  %s\t%s\n", m.name(), why)
+			delete(reasons, m.name())
+		}
+		for name := range reasons {
+			if strings.HasPrefix(name, t.pkg+"/") {
+				fmt.Printf("  %s\tis explained, and does not survive\n", name)
+			}
 		}
 	}
 	part := float64(killed) / float64(max(1, killed+survived))

@@ -154,7 +154,7 @@ func (f *instrumented) around(node ast.Node, before, after, what string) {
 	begin, end := f.offset(node.Pos()), f.offset(node.End())
 	text := strings.Join(strings.Fields(string(f.source[begin:end])), " ")
 	if len(text) > 90 {
-		text = text[:90] + "…"
+		text = strings.ToValidUTF8(text[:90], "") + "…"
 	}
 	key := f.within + "\x00" + what + "\x00" + text
 	f.mutants = append(f.mutants, mutant{id, filepath.ToSlash(f.file), f.within, f.fset.Position(node.Pos()).Line, what, text, f.seen[key]})

@@ -60,6 +60,9 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	if err := os.Chmod(work, 0o711); err != nil {
+		return nil, 0, err
+	}
 	binary, mutants, err := t.build(work)
 	if err != nil {
 		return nil, 0, err
@@ -75,6 +78,9 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 		group.Go(func() {
 			for i := range turns {
 				results[i] = t.noticed(binary, mutants[i], tests, budget)
+				if !results[i] {
+					fmt.Fprintf(os.Stderr, "survives: %s\n", mutants[i].name())
+				}
 			}
 		})
 	}
@@ -146,8 +152,8 @@ var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 // tests runs every test alone, without a mutant, and returns those that pass, the quick
 // ones first.
 func (t target) tests(binary, work string) ([]test, error) {
-	args := []string{"-test.list", "^Test"}
-	list := exec.CommandContext(context.Background(), binary, args...)
+	// The seeds of a fuzz test are tests.
+	list := exec.CommandContext(context.Background(), binary, "-test.list", "^(Test|Fuzz)")
 	list.Dir = t.pkg
 	out, err := list.Output()
 	if err != nil {
@@ -163,8 +169,8 @@ func (t target) tests(binary, work string) ([]test, error) {
 			continue
 		}
 		trace := filepath.Join(work, "trace-"+name)
-		// The traced tests may run as another user.
-		if err := os.WriteFile(trace, nil, 0o666); err != nil {
+		// What a test starts may be another user, whom the umask is not to keep out.
+		if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
 			return nil, err
 		}
 		begin := time.Now()

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -136,9 +137,22 @@ func TestKeygen(t *testing.T) {
 func TestParseReviewer(t *testing.T) {
 	alice, _ := reviewer(t, "alice")
 	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(alice.Key)))
-	for _, bad := range []string{"", "alice", line, `command="id" ` + line + " alice", line + " alice\n" + line + " bob", "ssh-ed25519 AAAA alice"} {
-		if r, err := ParseReviewer(bad); err == nil {
-			t.Errorf("%q is %q", bad, r.Name)
+	for text, want := range map[string]string{
+		"":                              "it is no public SSH key",
+		"alice":                         "it is no public SSH key",
+		"ssh-ed25519 AAAA alice":        "it is no public SSH key",
+		`command="id" ` + line + " a":   "it is no public SSH key",
+		line + " a\n" + line + " bob":   "it is no public SSH key",
+		line:                            "no name stands behind the key",
+		line + " alice@example.org":     "",
+		"# a comment\n" + line + " bob": "",
+	} {
+		r, err := ParseReviewer(text)
+		switch {
+		case want == "" && (err != nil || r.Name == "" || !bytes.Equal(r.Key.Marshal(), alice.Key.Marshal())):
+			t.Errorf("%q is %q, %v", text, r.Name, err)
+		case want != "" && (err == nil || err.Error() != want):
+			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
 }

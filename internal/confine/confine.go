@@ -69,9 +69,9 @@ func Give(path string) error {
 }
 
 // Close keeps the tools' user out of a file, or of a folder and all below it. What
-// is not there is closed.
+// is not there is closed. Where tools are no other user, files stay as they are.
 func Close(path string) error {
-	if !Switches() || path == "" {
+	if !Switches() {
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -82,7 +82,7 @@ func Close(path string) error {
 		return err
 	}
 	// Who owns it could open it again.
-	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || owner.Uid == user {
+	if info.Sys().(*syscall.Stat_t).Uid == user {
 		if err := os.Chown(path, os.Geteuid(), os.Getegid()); err != nil {
 			return fmt.Errorf("keep the tools out of %s: %w", path, err)
 		}

@@ -2,15 +2,20 @@ package confine
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// root says whether a tool can be another user than the tests are.
+var root = os.Getuid() == 0
 
 // shell runs a script as a tool and returns what it printed.
 func shell(t *testing.T, dir, script string) string {
@@ -56,7 +61,7 @@ func TestCommand(t *testing.T) {
 	t.Setenv("CANARY", "canary")
 	said := shell(t, dir, `id -u; id -G; grep NoNewPrivs /proc/self/status; cat secret closed/credentials/one /proc/$PPID/environ; env`)
 	want := []string{"65532\n65532\n"}
-	if !Switches() {
+	if !root {
 		want = []string{strconv.Itoa(os.Getuid()) + "\n"}
 	} else if strings.Contains(said, "canary") {
 		t.Errorf("a tool reads what is ours:\n%s", said)
@@ -66,8 +71,109 @@ func TestCommand(t *testing.T) {
 			t.Errorf("a tool does not say %q:\n%s", text, said)
 		}
 	}
-	if info, err := os.Stat(secret); err != nil || Switches() && info.Mode().Perm() != 0o600 {
+	mode := os.FileMode(0o644)
+	if root {
+		mode = 0o600
+	}
+	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != mode {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// Whoever a file is of, a tool can neither read it when it is closed, nor open it
+// again. Without root there is no such tool, and the file stays as it is.
+func TestClose(t *testing.T) {
+	for name, owner := range map[string]int{"of the tools": user, "of ours": os.Getuid(), "of somebody else": 4711} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(folder(t), "secret")
+			if err := os.WriteFile(path, []byte("canary"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			after, mode := os.Getuid(), os.FileMode(0o644)
+			if root {
+				if err := os.Chown(path, owner, owner); err != nil {
+					t.Fatal(err)
+				}
+				after, mode = owner, 0o600
+				if owner == user {
+					after = 0
+				}
+			}
+			if err := Close(path); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != after || info.Mode().Perm() != mode {
+				t.Errorf("it is %v, %v", info, err)
+			}
+			if said := shell(t, filepath.Dir(path), "chmod 0644 secret; cat secret"); root && strings.Contains(said, "canary") {
+				t.Errorf("a tool reads %s", said)
+			}
+		})
+	}
+}
+
+// TestWithoutRoot runs tests again, as a user who is not root.
+func TestWithoutRoot(t *testing.T) {
+	dir := folder(t)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	// The folder of the test program may be closed.
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := filepath.Join(dir, "tests")
+	if err := os.WriteFile(tests, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(tests, "-test.run=^(TestCommand|TestClose|TestFolder|TestFolderLinks)$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
+	if root {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "\n--- PASS: ") != 4 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The thread that may gain no rights is not used again: what we do ourselves later is
+// not confined.
+func TestRunLeavesUs(t *testing.T) {
+	confined := func() (n, of int) {
+		tasks, err := filepath.Glob("/proc/self/task/*/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range tasks {
+			if data, err := os.ReadFile(task); err == nil && bytes.Contains(data, []byte("NoNewPrivs:\t1")) {
+				n++
+			}
+		}
+		return n, len(tasks)
+	}
+	if n, of := confined(); n == of {
+		t.Skip("the tests themselves were started without the right to gain rights")
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if err := Run(Command(t.Context(), "/bin/sleep", "0.1")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	// The first thread of a process cannot end; Go lets it rest.
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		n, of := confined()
+		if n <= 1 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d of %d threads are confined", n, of)
+		}
 	}
 }
 
@@ -97,9 +203,12 @@ func TestFolder(t *testing.T) {
 	if err := f.Write("plans/one", []byte("from us")); err != nil {
 		t.Fatal(err)
 	}
-	said := shell(t, string(f), "cat plans/one; echo more >>plans/one; echo >beside; ls")
-	if !strings.Contains(said, "from us") || Switches() && strings.Count(said, "denied") != 2 {
+	said := shell(t, string(f), "cat plans/one; echo more >>plans/one; echo more >home/two; echo >beside; ls")
+	if !strings.Contains(said, "from us") || root && strings.Count(said, "denied") != 2 {
 		t.Errorf("it says %q", said)
+	}
+	if data, err := f.Read("home/two"); err != nil || string(data) != "more\n" {
+		t.Errorf("%q, %v", data, err)
 	}
 	if data, err := f.Read("plans/one"); err != nil || string(data) != "from usmore\n" {
 		t.Errorf("%q, %v", data, err)
@@ -155,6 +264,56 @@ func TestFolderLinks(t *testing.T) {
 	}
 	if data, err := f.Read("tools/absolute"); err != nil || string(data) != "plan" {
 		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// What a tool puts in the place of a file while it is read is not taken for the file.
+func TestFolderSwap(t *testing.T) {
+	f := Folder(folder(t))
+	if err := f.Make("tools"); err != nil {
+		t.Fatal(err)
+	}
+	inside := filepath.Join(string(f), "tools")
+	for _, name := range []string{"own", "canary"} {
+		if err := os.WriteFile(filepath.Join(inside, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(inside, "file")
+	swap := func(put func(to string) error) {
+		if err := errors.Join(put(file+".next"), os.Rename(file+".next", file)); err != nil {
+			t.Error(err)
+		}
+	}
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			swap(func(to string) error { return os.Symlink("canary", to) })
+			swap(func(to string) error { return os.Link(filepath.Join(inside, "own"), to) })
+			_ = os.Remove(file + ".next") // a link to what is there already is not renamed
+		}
+	}()
+	read := 0
+	for until := time.Now().Add(500 * time.Millisecond); time.Now().Before(until); {
+		data, err := f.Read("tools/file")
+		if err == nil && string(data) != "own" {
+			t.Errorf("it is %q", data)
+			break
+		}
+		if err == nil {
+			read++
+		}
+	}
+	close(stop)
+	<-stopped
+	if read == 0 {
+		t.Error("nothing was read")
 	}
 }
 

@@ -58,7 +58,7 @@ func (f Folder) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if now, err := file.Stat(); err != nil || !os.SameFile(info, now) {
+	if now, err := file.Stat(); !os.SameFile(info, now) {
 		return nil, errors.Join(fmt.Errorf("%s was changed while it was read", filepath.Join(string(f), name)), err)
 	}
 	return io.ReadAll(file)

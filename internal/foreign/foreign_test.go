@@ -5,8 +5,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"golang.org/x/tools/txtar"
 
@@ -87,6 +89,8 @@ func TestUnpinned(t *testing.T) {
 		{"git::https://example.org/m.git?ref=" + commit[:39], "", false},
 		{"git::https://example.org/m.git?ref=" + commit + "&ref=main", "", false},
 		{"git::https://example.org/m.git?x=?ref=" + commit, "", false},
+		{"git::https://example.org/m.git?ref=" + commit + "&depth=%zz", "", false},
+		{"git::https://example.org/m.git?ref=" + commit + ";ref=main", "", false},
 		{"git::https://example.org/m.git?checksum=" + digest, "", false},
 		{"github.com/acme/m", "", false},
 		{"acme/m/ovh", "1.2.3", true},
@@ -107,6 +111,42 @@ func TestUnpinned(t *testing.T) {
 	} {
 		if fault := unpinned(c.source, c.version); (fault == "") != c.pinned {
 			t.Errorf("%s %s: %q", c.source, c.version, fault)
+		}
+	}
+}
+
+// A provider has one address, however its source is written.
+func TestAddress(t *testing.T) {
+	for source, want := range map[string]string{
+		"aws":                              "registry.opentofu.org/hashicorp/aws",
+		"ovh/ovh":                          "registry.opentofu.org/ovh/ovh",
+		"OVH/Ovh":                          "registry.opentofu.org/ovh/ovh",
+		"Registry.OpenTofu.org/ovh/ovh":    "registry.opentofu.org/ovh/ovh",
+		"registry.terraform.io/ovh/ovh":    "registry.terraform.io/ovh/ovh",
+		"terraform.io/builtin/terraform":   "terraform.io/builtin/terraform",
+		"registry.example.org:8080/a/b":    "registry.example.org:8080/a/b",
+		"registry.example.org/a/b/strange": "registry.example.org/a/b/strange",
+	} {
+		if got := Address(source); got != want {
+			t.Errorf("%s: got %s, want %s", source, got, want)
+		}
+	}
+}
+
+// A provider that is not known is named once, where it comes up first.
+func TestProviderIsNamedOnce(t *testing.T) {
+	const required = "terraform {\n  required_providers {\n    one = { source = \"acme/thing\" }\n    two = { source = \"acme/thing\" }\n" +
+		"    three = { source = \"acme/thing\" }\n    four = { source = \"acme/thing\" }\n  }\n}\n"
+	fsys := fstest.MapFS{
+		"m/a.tf": {Data: []byte("\n\n\n" + required)},
+		"m/b.tf": {Data: []byte("resource \"one_thing\" \"one\" {}\n")},
+	}
+	want := []Finding{{Kind: Provider, Name: "registry.opentofu.org/acme/thing", File: "m/a.tf", Line: 6,
+		What: "provider registry.opentofu.org/acme/thing is not on the list of known providers"}}
+	for range 20 {
+		got, _, err := Folder(fsys, "m")
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -66,10 +67,7 @@ func (m *module) required(b *hcl.Block) error {
 func (m *module) judgeProviders() {
 	seen := map[string]bool{}
 	slices.SortStableFunc(m.uses, func(a, b use) int {
-		if order := strings.Compare(a.at.Filename, b.at.Filename); order != 0 {
-			return order
-		}
-		return a.at.Start.Line - b.at.Start.Line
+		return cmp.Or(strings.Compare(a.at.Filename, b.at.Filename), a.at.Start.Line-b.at.Start.Line)
 	})
 	for _, u := range m.uses {
 		source := m.sources[u.name]

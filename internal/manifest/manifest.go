@@ -115,8 +115,9 @@ func Open(data []byte, passphrases ...string) (Manifest, error) {
 	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
 		return Manifest{}, ErrChanged
 	}
-	// JSON has many spellings, and Unmarshal is generous; only ours is taken.
-	if again, err := encode(m); err != nil || !bytes.Equal(again, data) {
+	// JSON has many spellings, and Unmarshal is generous; only ours is taken. What was
+	// read from JSON can always be written.
+	if again, _ := encode(m); !bytes.Equal(again, data) {
 		return Manifest{}, ErrChanged
 	}
 	unsigned := m

@@ -2,6 +2,9 @@ package manifest
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +19,7 @@ const passphrase = "a-passphrase-for-tests-7Hq2v9"
 func example() Manifest {
 	created := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	return Manifest{
-		Version: 1, RunID: "run01", Environment: "prod", Layer: "apps", Commit: "1234567", Base: "7654321",
+		RunID: "run01", Environment: "prod", Layer: "apps", Commit: "1234567", Base: "7654321",
 		Created: created, Expires: created.Add(time.Hour), Plan: Digest([]byte("plan")),
 		Changes: true, Losses: []string{`a.b["c"]`, "d.e"},
 		Bindings: Bindings{
@@ -40,7 +43,7 @@ func TestOpens(t *testing.T) {
 			t.Fatalf("%q: %v", passphrases, err)
 		}
 		want := example()
-		want.MAC = m.MAC
+		want.Version, want.MAC = 1, m.MAC
 		if fmt.Sprint(m) != fmt.Sprint(want) {
 			t.Errorf("got  %v\nwant %v", m, want)
 		}
@@ -48,6 +51,69 @@ func TestOpens(t *testing.T) {
 	for _, passphrases := range [][]string{{"another"}, {""}, nil} {
 		if _, err := Open(data, passphrases...); !errors.Is(err, ErrChanged) {
 			t.Errorf("%q: got %v", passphrases, err)
+		}
+	}
+}
+
+// A manifest that was opened can be sealed again, under another passphrase, too.
+func TestSealsAgain(t *testing.T) {
+	first, err := Seal(example(), passphrase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(first, passphrase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Seal(m, passphrase)
+	if err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%v: it became %s", err, again)
+	}
+	other, err := Seal(m, "another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(other, "another"); err != nil {
+		t.Error(err)
+	}
+}
+
+// forge makes a manifest of a version, with a MAC of another kind.
+func forge(t *testing.T, version int, mac func(body []byte) string) []byte {
+	t.Helper()
+	m := example()
+	m.Version = version
+	body, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.MAC = mac(body)
+	data, err := encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Only version 1 is known, and only a MAC that was made for a manifest counts: the
+// passphrase makes others, for other things.
+func TestRefusesForgeries(t *testing.T) {
+	ours := func(body []byte) string { return mac(body, passphrase) }
+	if _, err := Open(forge(t, 1, ours), passphrase); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"a version of the future": forge(t, 2, ours),
+		"no version":              forge(t, 0, ours),
+		"no MAC":                  forge(t, 1, func([]byte) string { return "" }),
+		"a MAC of something else": forge(t, 1, func(body []byte) string {
+			h := hmac.New(sha256.New, []byte(passphrase))
+			h.Write(body)
+			return hex.EncodeToString(h.Sum(nil))
+		}),
+	} {
+		if _, err := Open(data, passphrase); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
@@ -119,23 +185,26 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
+// Of several programs that differ, the first by name is named, each time.
+func TestDiffersInOrder(t *testing.T) {
+	b, now := example().Bindings, example().Bindings
+	for _, name := range []string{"e", "b", "d", "a", "f", "c"} {
+		now.Tools[name] = "new"
+	}
+	for range 20 {
+		if got := b.Differs(now); got != "the program a" {
+			t.Fatalf("got %q", got)
+		}
+	}
+}
+
 // Without a passphrase there is no MAC: none is made, and one that was made under the
 // empty passphrase opens for nobody.
 func TestNoPassphrase(t *testing.T) {
 	if data, err := Seal(example(), ""); err == nil {
 		t.Errorf("it is sealed: %s", data)
 	}
-	m := example()
-	m.MAC = ""
-	body, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.MAC = mac(body, "")
-	forged, err := encode(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	forged := forge(t, 1, func(body []byte) string { return mac(body, "") })
 	for _, passphrases := range [][]string{{""}, {"", ""}, {passphrase, ""}, nil} {
 		if _, err := Open(forged, passphrases...); !errors.Is(err, ErrChanged) {
 			t.Errorf("%q: %v", passphrases, err)

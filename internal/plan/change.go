@@ -129,7 +129,7 @@ func forcing(change *tfjson.Change) []string {
 			continue
 		}
 		// Only the resource's own names, in case that a path is something else one day.
-		if name, ok := steps[0].(string); ok && present[name] {
+		if name, _ := steps[0].(string); present[name] {
 			names = append(names, name)
 		}
 	}

@@ -30,24 +30,28 @@ func TestChanges(t *testing.T) {
 		"a digit of many":   {`"change":{"actions":["update"],"before":{"a":10000000000000000001},"after":{"a":10000000000000000002}}`, []Change{{Address: "x", Action: Update, Attributes: []string{"a"}}}},
 		"known later":       {`"change":{"actions":["update"],"before":{"a":1,"b":[1],"c":[1]},"after":{"b":[1],"c":[1]},"after_unknown":{"a":true,"b":[false],"c":[{"d":true}]}}`, []Change{{Address: "x", Action: Update, Attributes: []string{"a", "c"}}}},
 		"becomes sensitive": {`"change":{"actions":["update"],"before":{"a":[1],"b":[1]},"after":{"a":[1],"b":[1]},"after_unknown":{},"before_sensitive":{"a":[]},"after_sensitive":{"a":true,"b":[]}}`, []Change{{Address: "x", Action: Update, Attributes: []string{"a"}}}},
+		"stays sensitive":   {`"change":{"actions":["update"],"before":{"a":1,"b":1},"after":{"a":1,"b":2},"before_sensitive":{"a":true},"after_sensitive":{"a":true}}`, []Change{{Address: "x", Action: Update, Attributes: []string{"b"}}}},
+		"sensitive no more": {`"change":{"actions":["update"],"before":{"a":1,"b":1},"after":{"a":1,"b":2},"before_sensitive":{"a":true},"after_sensitive":{}}`, []Change{{Address: "x", Action: Update, Attributes: []string{"a", "b"}}}},
 		"replaced": {`"change":{"actions":["delete","create"],"before":{"a":1,"b":1},"after":{"a":2,"b":2},"after_unknown":{"id":true},"replace_paths":[["b"],["a",0,"canary"],["a",1],["canary"],[0],"a",[]]},"action_reason":"replace_because_cannot_update"`,
 			[]Change{{Address: "x", Action: Replace, Reason: "replace_because_cannot_update", Attributes: []string{"a", "b", "id"}, Forces: []string{"a", "b"}}}},
 		"replaced, first made": {`"change":{"actions":["create","delete"],"before":{"a":1},"after":{"a":1}}`, []Change{{Address: "x", Action: Replace}}},
 		"forgotten":            {`"change":{"actions":["forget"],"before":{"a":1}},"action_reason":"forgot_because_lifecycle_destroy_in_state"`, []Change{{Address: "x", Action: Forget, Reason: "forgot_because_lifecycle_destroy_in_state"}}},
 		"forgotten, another made": {`"change":{"actions":["forget","create"],"before":{"a":1},"after":{"a":2},"replace_paths":[["a"]]}`,
 			[]Change{{Address: "x", Action: Forget, Recreated: true, Attributes: []string{"a"}, Forces: []string{"a"}}}},
-		"imported":              {`"change":{"actions":["no-op"],"importing":{"id":"canary"}}`, []Change{{Address: "x", Action: Import, Imported: true}}},
-		"imported and updated":  {`"change":{"actions":["update"],"before":{"a":1},"after":{"a":2},"importing":{"identity":{"a":"canary"}}}`, []Change{{Address: "x", Action: Update, Imported: true, Attributes: []string{"a"}}}},
-		"moved":                 {`"previous_address":"y","change":{"actions":["no-op"]}`, []Change{{Address: "x", Action: Move, From: "y"}}},
-		"moved and updated":     {`"previous_address":"y","change":{"actions":["update"],"before":{"a":1},"after":{"a":2}}`, []Change{{Address: "x", Action: Update, From: "y", Attributes: []string{"a"}}}},
-		"left alone":            {`"previous_address":"x","change":{"actions":["no-op"],"before":{"a":1},"after":{"a":1}}`, nil},
-		"read":                  {`"mode":"data","change":{"actions":["read"]},"action_reason":"read_because_config_unknown"`, nil},
-		"opened":                {`"mode":"ephemeral","change":{"actions":["create"]}`, nil},
-		"of the future":         {`"change":{"actions":["archive"],"before":{"a":1},"after":{"a":2}}`, []Change{{Address: "x", Action: Unknown, Attributes: []string{"a"}}}},
-		"of that, partly":       {`"change":{"actions":["delete","archive"]}`, []Change{{Address: "x", Action: Unknown}}},
-		"of that, data":         {`"mode":"data","change":{"actions":["archive"]}`, []Change{{Address: "x", Action: Unknown}}},
-		"nothing said":          {`"change":{"actions":[]}`, []Change{{Address: "x", Action: Unknown}}},
-		"a reason that is none": {`"change":{"actions":["create"]},"action_reason":"canary: 1"`, []Change{{Address: "x", Action: Create}}},
+		"imported":                {`"change":{"actions":["no-op"],"importing":{"id":"canary"}}`, []Change{{Address: "x", Action: Import, Imported: true}}},
+		"imported and updated":    {`"change":{"actions":["update"],"before":{"a":1},"after":{"a":2},"importing":{"identity":{"a":"canary"}}}`, []Change{{Address: "x", Action: Update, Imported: true, Attributes: []string{"a"}}}},
+		"moved":                   {`"previous_address":"y","change":{"actions":["no-op"]}`, []Change{{Address: "x", Action: Move, From: "y"}}},
+		"moved and updated":       {`"previous_address":"y","change":{"actions":["update"],"before":{"a":1},"after":{"a":2}}`, []Change{{Address: "x", Action: Update, From: "y", Attributes: []string{"a"}}}},
+		"left alone":              {`"previous_address":"x","change":{"actions":["no-op"],"before":{"a":1},"after":{"a":1}}`, nil},
+		"read":                    {`"mode":"data","change":{"actions":["read"]},"action_reason":"read_because_config_unknown"`, nil},
+		"opened":                  {`"mode":"ephemeral","change":{"actions":["create"]}`, nil},
+		"of the future":           {`"change":{"actions":["archive"],"before":{"a":1},"after":{"a":2}}`, []Change{{Address: "x", Action: Unknown, Attributes: []string{"a"}}}},
+		"of that, partly":         {`"change":{"actions":["delete","archive"]}`, []Change{{Address: "x", Action: Unknown}}},
+		"of that, data":           {`"mode":"data","change":{"actions":["archive"]}`, []Change{{Address: "x", Action: Unknown}}},
+		"nothing said":            {`"change":{"actions":[]}`, []Change{{Address: "x", Action: Unknown}}},
+		"a reason of 100 letters": {`"change":{"actions":["create"]},"action_reason":"` + strings.Repeat("a", 100) + `"`, []Change{{Address: "x", Action: Create, Reason: strings.Repeat("a", 100)}}},
+		"a reason that is longer": {`"change":{"actions":["create"]},"action_reason":"` + strings.Repeat("a", 101) + `"`, []Change{{Address: "x", Action: Create}}},
+		"a reason that is none":   {`"change":{"actions":["create"]},"action_reason":"canary: 1"`, []Change{{Address: "x", Action: Create}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, err := Read(strings.NewReader(document(`{"address":"x",`+c.change+`}`, "")))
@@ -84,9 +88,11 @@ func TestDrift(t *testing.T) {
 		return `{"address":"` + address + `",` + `"change":{"actions":[` + actions + `],"before":{"a":1},"after":{"a":2}}}`
 	}
 	drift := strings.Join([]string{change("updated", `"update"`), change("left", `"update"`), change("gone", `"delete"`),
-		change("moved", `"no-op"`), change("deposed", `"update"`), change("forgotten", `"update"`)}, ",")
+		change("moved", `"no-op"`), change("deposed", `"update"`), change("forgotten", `"update"`),
+		change("renamed", `"update"`), change("imported", `"update"`)}, ",")
 	changes := strings.Join([]string{change("updated", `"update"`), change("left", `"no-op"`), change("gone", `"create"`),
-		`{"address":"deposed","deposed":"1","change":{"actions":["delete"]}}`, change("forgotten", `"forget"`)}, ",")
+		`{"address":"deposed","deposed":"1","change":{"actions":["delete"]}}`, change("forgotten", `"forget"`),
+		`{"address":"renamed","previous_address":"y","change":{"actions":["no-op"]}}`, `{"address":"imported","change":{"actions":["no-op"],"importing":{"id":"1"}}}`}, ",")
 	s, _, err := Read(strings.NewReader(document(changes, drift)))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +101,9 @@ func TestDrift(t *testing.T) {
 		{Address: "deposed", Attributes: []string{"a"}},
 		{Address: "forgotten", Attributes: []string{"a"}},
 		{Address: "gone", Deleted: true, Answered: true},
+		{Address: "imported", Attributes: []string{"a"}},
 		{Address: "left", Attributes: []string{"a"}},
+		{Address: "renamed", Attributes: []string{"a"}},
 		{Address: "updated", Attributes: []string{"a"}, Answered: true},
 	}
 	if diff := cmp.Diff(want, s.Drift); diff != "" {

@@ -147,7 +147,7 @@ func (m marked) collect(value, mark any) {
 	case nil, bool: // as good as no secret
 	case map[string]any:
 		for name, child := range value {
-			below := marked{name, m.part || mark == true, m.within || redact.SecretName(m.name), m.found}
+			below := marked{name, mark == true, m.within || redact.SecretName(m.name), m.found}
 			if below.part && redact.Key(name) {
 				*m.found = append(*m.found, name)
 			}
@@ -155,7 +155,7 @@ func (m marked) collect(value, mark any) {
 		}
 	case []any:
 		below := m
-		below.part = m.part || mark == true
+		below.part = mark == true
 		for i, child := range value {
 			markBelow := mark
 			if marks, ok := mark.([]any); ok {
@@ -167,12 +167,16 @@ func (m marked) collect(value, mark any) {
 			below.collect(child, markBelow)
 		}
 	default:
-		text := fmt.Sprint(value)
 		// A tree of marks at a leaf marks nothing.
 		if mark != true {
 			return
 		}
-		if m.part && redact.Leaf(m.name, m.within, text) || !m.part && redact.Whole(m.name, text) {
+		text := fmt.Sprint(value)
+		secret := redact.Whole(m.name, text)
+		if m.part {
+			secret = redact.Leaf(m.name, m.within, text)
+		}
+		if secret {
 			*m.found = append(*m.found, text)
 		} else if parts, structured := redact.Parts(text); structured {
 			*m.found = append(*m.found, parts...)

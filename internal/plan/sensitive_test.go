@@ -73,28 +73,85 @@ func TestSensitiveState(t *testing.T) {
 	}
 }
 
-func TestMarked(t *testing.T) {
-	value := map[string]any{
-		"a": "one", "b": []any{"two", "three"}, "c": map[string]any{"d": 4.0}, "e": nil,
-		// What is marked itself is secret, whatever it looks like, but for the name of a user.
-		"password": "backend", "user": "backend2", "username": "backend",
-		// Of what is marked as a whole, the secrets are.
-		"connection": map[string]any{
-			"user": "postgres", "password": "postgrespw", "host": "db.example.org", "port": json.Number("5432"), "ssl": true, "unknown": "word",
-			"uri": "postgres://me:in-the-uri@db.example.org:5432/app", "tok-9f3k2j4d8a7": "x", "list": []any{"a-longer-text-1", "create"},
-		},
-		"passwords": map[string]any{"backend": "alice", "app_user": "not a word"},
-		"ca":        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-		"config":    "{\"token\": \"in-json\", \"kind\": \"Config\"}",
+// What a resource's marks say. Marks that cannot be read mark everything.
+func TestSensitiveMarks(t *testing.T) {
+	for marks, want := range map[string][]string{
+		"":                                nil,
+		`,"sensitive_values":null`:        nil,
+		`,"sensitive_values":{}`:          nil,
+		`,"sensitive_values":{"a":true}`:  {"value-of-a"},
+		`,"sensitive_values":{"a":1e999}`: {"value-of-a", "value-of-b"},
+	} {
+		got, err := Sensitive([]byte(`{"values":{"root_module":{"resources":[{"values":{"a":"value-of-a","b":"value-of-b"}` + marks + `}]}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", marks, diff)
+		}
 	}
-	mark := map[string]any{"b": []any{false, true}, "c": true, "password": true, "username": true, "user": true, "connection": true, "passwords": true, "ca": true, "config": true}
-	var got []string
-	marked{found: &got}.collect(value, mark)
-	slices.Sort(got)
-	want := []string{"a-longer-text-1", "alice", "backend", "backend2", "in-the-uri", "not a word", "postgrespw", "three", "tok-9f3k2j4d8a7", value["config"].(string)}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+}
+
+// Modules are read as deep as the bound says, and what is deeper is refused.
+func TestSensitiveDepth(t *testing.T) {
+	state := func(depth int) []byte {
+		module := `{"resources":[{"values":{"a":"innermost"},"sensitive_values":{"a":true}}]}`
+		for range depth - 1 {
+			module = `{"child_modules":[` + module + `]}`
+		}
+		return []byte(`{"values":{"root_module":` + module + `}}`)
+	}
+	if got, err := Sensitive(state(deepest)); err != nil || len(got) != 1 {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := Sensitive(state(deepest + 1)); err == nil {
+		t.Error("a deeper one is read")
+	}
+}
+
+// TestMarked: each value has one mark, or a tree of them.
+func TestMarked(t *testing.T) {
+	const config = `{"token": "in-json", "kind": "Config"}`
+	const uri = "postgres://me:in-the-uri@db.example.org:5432/app"
+	type object = map[string]any
+	type list = []any
+	for name, c := range map[string]struct {
+		value, mark any
+		want        []string
+	}{
+		"no mark":                     {object{"a": "one"}, nil, nil},
+		"false":                       {object{"a": "one"}, object{"a": false}, nil},
+		"a number":                    {object{"c": object{"d": 4711.0}}, object{"c": object{"d": true}}, []string{"4711"}},
+		"nothing, and a truth":        {object{"a": nil, "b": true}, object{"a": true, "b": true}, nil},
+		"one of a list":               {object{"b": list{"two", "three"}}, object{"b": list{false, true}}, []string{"three"}},
+		"a list that grew":            {object{"b": list{list{"first-1"}, list{"second-1"}}}, object{"b": list{true}}, []string{"first-1"}},
+		"all of a list":               {object{"b": list{"create", "a-longer-text-1"}}, object{"b": true}, []string{"a-longer-text-1"}},
+		"a tree of marks at a leaf":   {object{"a": "one"}, object{"a": object{"b": true}}, nil},
+		"marked itself, like a word":  {object{"password": "backend"}, object{"password": true}, []string{"backend"}},
+		"the name of a user":          {object{"user": "backend", "username": "backend"}, object{"user": true, "username": true}, nil},
+		"a user like no word":         {object{"user": "backend2"}, object{"user": true}, []string{"backend2"}},
+		"an identifier marked itself": {object{"access_key_id": "backend"}, object{"access_key_id": true}, nil},
+		"a certificate":               {object{"ca": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"}, object{"ca": true}, nil},
+		"a configuration":             {object{"config": config}, object{"config": true}, []string{config}},
+		// Of what is marked as a whole, the secrets are.
+		"a connection": {object{"connection": object{
+			"user": "postgres", "password": "postgrespw", "host": "db.example.org", "port": json.Number("5432"), "ssl": true, "unknown": "word", "uri": uri,
+		}}, object{"connection": true}, []string{"in-the-uri", "postgrespw"}},
+		"keys":                      {object{"tokens": object{"tok-9f3k2j4d8a7": object{"name": "x"}}}, object{"tokens": true}, []string{"tok-9f3k2j4d8a7"}},
+		"keys of what is not":       {object{"hosts": object{"vm-9f3k2j4d8a7": object{"pin": "1234"}}}, object{"hosts": object{"vm-9f3k2j4d8a7": object{"pin": true}}}, []string{"1234"}},
+		"below a name for secrets":  {object{"passwords": object{"backend": "alice"}}, object{"passwords": true}, []string{"alice"}},
+		"deep below such a name":    {object{"passwords": object{"prod": object{"app": list{"alice"}}}}, object{"passwords": true}, []string{"alice"}},
+		"below, and marked in part": {object{"passwords": object{"prod": object{"app": "alice"}}}, object{"passwords": object{"prod": true}}, []string{"alice"}},
+		"below another name":        {object{"people": object{"prod": object{"app": "alice"}}}, object{"people": true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			marked{found: &got}.collect(c.value, c.mark)
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -114,6 +171,10 @@ func TestDeepSensitiveValue(t *testing.T) {
 func TestOutput(t *testing.T) {
 	got := Output("uris", []byte(`{"backend":"postgres://backend:pw-of-backend@db.example.org:5432/app","port":5432}`))
 	if diff := cmp.Diff([]string{"postgres://backend:pw-of-backend@db.example.org:5432/app"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Each digit counts.
+	if diff := cmp.Diff([]string{"12345678901234567890"}, Output("pin", []byte("12345678901234567890"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := Output("o", []byte("not JSON")); got != nil {

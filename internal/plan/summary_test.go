@@ -67,6 +67,20 @@ func TestEmpty(t *testing.T) {
 	if !read(t, "none").Empty() || read(t, "changes").Empty() {
 		t.Error("a plan without changes must be empty, and one with changes not")
 	}
+	for name, c := range map[string]struct {
+		summary Summary
+		want    bool
+	}{
+		"nothing":        {Summary{}, true},
+		"drift alone":    {Summary{Drift: []Drift{{Address: "a.b"}}}, true},
+		"a change alone": {Summary{Changes: []Change{{Address: "a.b", Action: Move}}}, false},
+		"an output":      {Summary{Outputs: []string{"x"}}, false},
+		"both":           {Summary{Changes: []Change{{Address: "a.b", Action: Create}}, Outputs: []string{"x"}}, false},
+	} {
+		if got := c.summary.Empty(); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
 }
 
 func TestLosses(t *testing.T) {
@@ -83,6 +97,20 @@ func TestLosses(t *testing.T) {
 	}
 	if got := (Summary{}).Losses(); got != nil {
 		t.Errorf("got %q of nothing", got)
+	}
+}
+
+// What is made, also in the place of something.
+func TestCreates(t *testing.T) {
+	s := Summary{Changes: []Change{
+		{Address: "d", Action: Delete}, {Address: "r", Action: Replace}, {Address: "f", Action: Forget}, {Address: "g", Action: Forget, Recreated: true},
+		{Address: "a", Action: Unknown}, {Address: "c", Action: Create}, {Address: "u", Action: Update}, {Address: "i", Action: Import}, {Address: "m", Action: Move},
+	}}
+	if diff := cmp.Diff([]string{"r", "g", "c"}, s.Creates()); diff != "" {
+		t.Errorf("creates (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"r", "g"}, s.Replaces()); diff != "" {
+		t.Errorf("replaces (-want +got):\n%s", diff)
 	}
 }
 

@@ -33,8 +33,8 @@ func formsOf(value string, structured bool) []form {
 	value = strings.TrimSpace(value)
 	for _, spelling := range spellings(value) {
 		all, sure := meaning(spelling)
-		forms = append(forms, form{bytes: all, pieces: !structured, lines: lineStarts(spelling, len(all))})
-		if len(sure) < len(all) {
+		forms = append(forms, form{bytes: all, pieces: !structured, lines: lineStarts(spelling)})
+		if len(sure) != len(all) {
 			forms = append(forms, form{bytes: sure, pieces: !structured})
 		}
 	}
@@ -51,15 +51,10 @@ func formsOf(value string, structured bool) []form {
 }
 
 // lineStarts are the places in the meaning of a value where its lines begin.
-func lineStarts(value string, length int) (at []int) {
-	if length <= longest {
-		return nil
-	}
+func lineStarts(value string) (at []int) {
 	n := 0
 	for line := range strings.Lines(value) {
-		if n > 0 {
-			at = append(at, n)
-		}
+		at = append(at, n)
 		all, _ := meaning(line)
 		n += len(all)
 	}

@@ -59,7 +59,10 @@ var forms = map[string]func(string) string{
 	"base64 of base64": func(s string) string {
 		return base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(s))))
 	},
-	"base64 of JSON":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(`{"k":"` + jsonText(s) + `"}`)) },
+	"base64 of JSON": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(`{"k":"` + jsonText(s) + `"}`)) },
+	"base64 of JSON, not for HTML": func(s string) string {
+		return base64.StdEncoding.EncodeToString([]byte(`{"k":"` + plainJSON(s) + `"}`))
+	},
 	"base64 of user:password": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("user:" + s)) },
 	"base64 of JSON with base64 of both": func(s string) string {
 		return base64.StdEncoding.EncodeToString([]byte(`{"auth":"` + base64.StdEncoding.EncodeToString([]byte("me:"+s)) + `"}`))
@@ -143,6 +146,15 @@ func leftOf(form, text string) string {
 func jsonText(s string) string {
 	data, _ := json.Marshal(s)
 	return string(data[1 : len(data)-1])
+}
+
+// plainJSON leaves <, > and & as they are.
+func plainJSON(s string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s)
+	return b.String()[1 : b.Len()-2]
 }
 
 func xmlText(s string) string {

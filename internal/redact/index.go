@@ -80,7 +80,7 @@ func (x *index) slot(key uint64) int {
 type form struct {
 	bytes  []byte // that it means
 	pieces bool   // any long part of it is as secret as the whole
-	lines  []int  // further places where one may begin
+	lines  []int  // where its lines begin
 }
 
 func (x *index) add(f form, owner int32) {
@@ -141,8 +141,8 @@ func (x *index) start(id int32, at, need int) {
 
 func (x *index) mark(key uint64) {
 	set(x.bitmap, (key*mix)>>x.shift)
-	for k := 1; k < seed; k++ {
-		set(x.prefixes, prefix(key, k)>>x.shift)
+	for k := range seed - 1 {
+		set(x.prefixes, prefix(key, k+1)>>x.shift)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -33,7 +33,7 @@ func Parts(value string) (parts []string, structured bool) {
 	if parts, ok := addressParts(value); ok {
 		return parts, true
 	}
-	if text, ok := decode64(value); ok && strings.HasPrefix(text, "-----BEGIN ") {
+	if text := decode64(value); strings.HasPrefix(text, "-----BEGIN ") {
 		parts = append(parts, text)
 	}
 	if len(value) <= lined && strings.Count(value, "\n") <= mostLines && strings.Contains(value, "\n") {
@@ -51,10 +51,8 @@ func Parts(value string) (parts []string, structured bool) {
 func leaf(parts []string, name string, within bool, value string) []string {
 	if Leaf(name, within, value) {
 		parts = append(parts, value)
-		if text, ok := decode64(value); ok && name == "auth" {
-			if _, password, ok := strings.Cut(text, ":"); ok { // of a Docker registry
-				parts = append(parts, password)
-			}
+		if _, password, ok := strings.Cut(decode64(value), ":"); ok && name == "auth" { // of a Docker registry
+			parts = append(parts, password)
 		}
 		return parts
 	}
@@ -64,12 +62,13 @@ func leaf(parts []string, name string, within bool, value string) []string {
 	return parts
 }
 
-func decode64(value string) (string, bool) {
-	if len(value) < shortest || len(value) > most {
-		return "", false
-	}
+// decode64 is empty for what is no base64.
+func decode64(value string) string {
 	data, err := base64.StdEncoding.DecodeString(value)
-	return string(data), err == nil && utf8.Valid(data)
+	if err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 // jsonParts reads token by token: as deep as a value may be nested, it is read once.
@@ -123,9 +122,6 @@ func jsonParts(value string) (parts []string, ok bool) {
 
 // pemParts takes the private keys out of several blocks.
 func pemParts(value string) (parts []string, ok bool) {
-	if !strings.Contains(value, "-----BEGIN ") || !strings.Contains(value, "PRIVATE KEY-----") {
-		return nil, false
-	}
 	blocks := pemBlock.FindAllString(value, -1)
 	for _, block := range blocks {
 		if !publicBlock(block) {
@@ -148,7 +144,7 @@ func yamlParts(value string) (parts []string, ok bool) {
 		if errors.Is(err, io.EOF) {
 			return parts, true
 		}
-		if err != nil || len(node.Content) == 0 || node.Content[0].Kind == yaml.ScalarNode {
+		if err != nil || slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode }) {
 			return nil, false
 		}
 		parts = nodeParts(parts, "", false, &node)

@@ -66,7 +66,7 @@ func escape(text []byte) step {
 		t = step{bytes: [4]byte{text[0]}, n: 1, size: 1}
 	}
 	// Each round resolves one more of the encodings around: &amp;lt; and %253C.
-	for t.n == 1 && !t.open && t.size < longestEscape {
+	for t.size < longestEscape {
 		var code rune
 		size := 0
 		switch t.bytes[0] {
@@ -91,7 +91,7 @@ func escape(text []byte) step {
 			return inner
 		}
 	}
-	if t.n == 1 && (kinds[t.bytes[0]] == passed || t.bytes[0] == '\\' || t.bytes[0] == 0x1b) {
+	if kinds[t.bytes[0]] == passed || t.bytes[0] == '\\' || t.bytes[0] == 0x1b {
 		t.n = 0
 	}
 	return t
@@ -131,7 +131,7 @@ func backslash(text []byte) step {
 			return surrogates(text, code)
 		}
 		return character(code, 2+size)
-	case '0' <= c && c <= '3':
+	case c <= '3': // three digits, or none
 		code := rune(0)
 		for i := 1; i < 4; i++ {
 			if i == len(text) {
@@ -164,7 +164,7 @@ func surrogates(text []byte, code rune) step {
 		return step{size: 1, open: true}
 	}
 	pair := utf16.DecodeRune(code, low)
-	if size == 0 || pair == utf8.RuneError {
+	if pair == utf8.RuneError {
 		return character(utf8.RuneError, 6)
 	}
 	return character(pair, at+1+size)
@@ -206,10 +206,14 @@ func entity(text []byte) (code rune, size int, open bool) {
 	}
 	if text[0] != '#' {
 		for name, code := range entities {
-			if len(text) >= len(name) && string(text[:len(name)]) == name {
-				return code, len(name), false
+			n := min(len(text), len(name))
+			if string(text[:n]) != name[:n] {
+				continue
 			}
-			open = open || len(text) < len(name) && name[:len(text)] == string(text)
+			if n == len(name) {
+				return code, n, false
+			}
+			open = true
 		}
 		return 0, 0, open
 	}
@@ -249,11 +253,11 @@ func colour(text []byte) step {
 	return step{size: 1}
 }
 
-// meaning reads a whole value. As what follows it in an output may complete an
-// escape that the value only begins, whole is the reading without that end, too.
-func meaning(value string) (all, sure []byte) {
+// meaning reads a value as a whole. As what follows it in an output may complete an
+// escape that the value only begins, sure is the reading without that end.
+func meaning(value string) (whole, sure []byte) {
 	text := []byte(value)
-	all = make([]byte, 0, len(text))
+	all := make([]byte, 0, len(text))
 	cut := -1
 	for i := 0; i < len(text); {
 		t := next(text[i:])

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -132,6 +133,9 @@ func TestOverlaps(t *testing.T) {
 		{[]string{"abcd"}, "YWJjZA== 61626364", "YWJjZA== 61626364"},            // short, encoded
 		{[]string{"abc"}, "xabcx", "xabcx"},                                     // too short
 		{[]string{"  padded-value  \n"}, "[padded-value]", "[***]"},
+		{[]string{"nabcdefX", "rabcdef%"}, `\n\rabcdef%`, `\n\***`},                // both may begin within an escape
+		{[]string{kubeconfig}, "<" + strings.TrimSpace(kubeconfig) + ">", "<***>"}, // long, and made of parts
+		{[]string{serviceAccount}, "<" + serviceAccount + ">", "<***>"},
 		{nil, "anything", "anything"},
 	} {
 		if got := New(c.values...).String(c.text); got != c.want {
@@ -141,7 +145,7 @@ func TestOverlaps(t *testing.T) {
 }
 
 func TestSkipped(t *testing.T) {
-	if got := New("", "a", "abc", "abcd", "abcdefgh").Skipped(); got != 2 {
+	if got := New("", "a", "abc", "abc", " abc\n", "abcd", "abcdefgh").Skipped(); got != 2 {
 		t.Errorf("got %d, want 2", got)
 	}
 }
@@ -169,11 +173,243 @@ func TestWriterHoldsBackLittle(t *testing.T) {
 	if _, err := w.Write([]byte("progress: 10%\n")); err != nil || out.String() != "progress: 10%\n" {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
+	if _, err := w.Write([]byte("abcdefgh, and more\n")); err != nil || !strings.HasSuffix(out.String(), "\n***, and more\n") {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
 	if _, err := w.Write([]byte("x abcd")); err != nil || !strings.HasSuffix(out.String(), "x ") {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 	if err := w.Flush(); err != nil || !strings.HasSuffix(out.String(), "x abcd") {
 		t.Errorf("after the end: %q, %v", out.String(), err)
+	}
+}
+
+// Of a value that means up to 96 bytes, all must be there; of a longer one, a part.
+func TestPartOfAValue(t *testing.T) {
+	value := made(97, alphanumeric)
+	if got := New(value[:96]).String(value[:95]); got != value[:95] {
+		t.Errorf("95 of 96 bytes become %q", got)
+	}
+	if got := New(value[:96]).String("<" + value[:96] + ">"); got != "<***>" {
+		t.Errorf("96 bytes become %q", got)
+	}
+	if got := New(value).String(value[:95]); got != Mask {
+		t.Errorf("95 of 97 bytes become %q", got)
+	}
+}
+
+// Each line of a value of many is masked from its beginning, however short the last.
+func TestLinesOfALongValue(t *testing.T) {
+	var lines []string
+	for i := range 100 {
+		lines = append(lines, fmt.Sprintf("%d-%s", i, made(100*40, alphanumeric)[i*40:i*40+40]))
+	}
+	set := New(strings.Join(append(lines, "end"), "\n"))
+	for _, line := range lines {
+		if got := set.String("<" + line + ">"); !strings.HasPrefix(got, "<***") || len(got) > len("<***>")+8 {
+			t.Errorf("%s becomes %s", line, got)
+		}
+	}
+}
+
+// A value with white space around it is recognised with and without it.
+func TestPadded(t *testing.T) {
+	const padded = " hunter2-hunter2\n"
+	set := New(padded)
+	for name, encode := range forms {
+		for _, value := range []string{padded, strings.TrimSpace(padded)} {
+			if strings.HasPrefix(name, "base32") && value == padded {
+				continue // in base64, which a key that ends in a line break is put in, it is
+			}
+			if got := set.String(encode(value)); !strings.Contains(got, Mask) || strings.Contains(got, "hunter2") {
+				t.Errorf("%s: %q becomes %q", name, encode(value), got)
+			}
+		}
+	}
+}
+
+// What stands behind a value can turn its end into an escape.
+func TestValueThatEndsInHalfAnEscape(t *testing.T) {
+	for _, value := range []string{"hunter2-hunter2%", "hunter2-hunter2%4", "hunter2-hunter2\\", `hunter2-hunter2\u00`, "hunter2-hunter2&", "hunter2-hunter2&#1", "hunter2-hunter2\x1b"} {
+		set := New(value)
+		for _, after := range []string{"", " ", "4", "41", "n", "u0041", "0041;", "amp;", "23;", "[31m", "x"} {
+			got := set.String("<" + value + after + ">")
+			// A backslash at the end, and an escape of a terminal, is passed over.
+			if strings.Contains(got, "hunter2") || after == "" && strings.Trim(got, "\\\x1b<>") != Mask {
+				t.Errorf("%q becomes %q", value+after, got)
+			}
+		}
+		if got := set.String(value); strings.TrimRight(got, "\\\x1b") != Mask {
+			t.Errorf("%q becomes %q", value, got)
+		}
+	}
+}
+
+// What is mostly punctuation means little, and is looked for as it is spelled.
+func TestPunctuation(t *testing.T) {
+	for _, value := range []string{`"<", "&"`, `a,b,"c":`, `"'",'"',` + strings.Repeat(`"`, 88)} {
+		set := New(value)
+		for _, name := range []string{"as it is", "JSON", "JSON in JSON", "query", "path", "query twice", "HTML", "all of it in %", "shell"} {
+			text := forms[name](value)
+			if got := set.String("before: " + text + " :after"); got != "before: *** :after" {
+				t.Errorf("%s, %s: %q becomes %q", value, name, text, got)
+			}
+		}
+		raw := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(jsonText(value))
+		if got := set.String(raw); got != Mask {
+			t.Errorf("%s, JSON without escapes for HTML: %q becomes %q", value, raw, got)
+		}
+	}
+	// A short value is recognised in no spelling but its own.
+	for value, text := range map[string]string{"ab&c": "ab&amp;c", `a"b"c`: `a\"b\"c`, "a, b, c": "a%2C%20b%2C%20c"} {
+		if got := New(value).String(text); got != text {
+			t.Errorf("%s: %s becomes %s", value, text, got)
+		}
+	}
+}
+
+// Nothing of an encoding is left, wherever it ends, and of one within more, nothing
+// that the value alone decides.
+func TestEncodingsToTheEnd(t *testing.T) {
+	for length := 8; length < 20; length++ {
+		value := made(length, alphanumeric+"/+")
+		set := New(value)
+		for _, name := range []string{"base64", "base64, raw", "base64 for URLs", "base64 of base64", "base32", "base32, no padding", "base32hex", "base32hex, no padding", "hex", "bytes"} {
+			text := forms[name](value)
+			if got := strings.Trim(set.String(text), "[]"); got != Mask {
+				t.Errorf("%s of %s: %s becomes %s", name, value, text, got)
+			}
+		}
+		for _, encoding := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {
+			for before := range 6 {
+				text := encoding.EncodeToString([]byte("user:"[:before] + value + ":more"))
+				// At either end one character shares its bits with a neighbour.
+				if got := set.String(text); !strings.Contains(got, Mask) || len(got)-len(Mask) > (before*8+4)/5+1+9+8 {
+					t.Errorf("base32 of %s behind %d bytes: %s becomes %s", value, before, text, got)
+				}
+			}
+		}
+	}
+}
+
+// A value of 4 KiB is recognised in every form.
+func TestCommonLength(t *testing.T) {
+	value := made(common-7, alphanumeric) + "%41${x}"
+	set := New(value)
+	for name, encode := range forms {
+		text := encode(value)
+		allowed := 3
+		if strings.Contains(name, "base64 of") {
+			allowed = 60 // what is encoded together with it
+		}
+		if got := set.String(text); len(got) > allowed+2*2 {
+			t.Errorf("%s: it becomes %.200q", name, got)
+		}
+	}
+}
+
+// A short value is held back as long as it may go on, and no longer.
+func TestWriterHoldsBackShortValues(t *testing.T) {
+	var out bytes.Buffer
+	w := New("abcd", "zyxwvut").Writer(&out)
+	for _, c := range []struct{ write, want string }{
+		{"progress: 10%\n", "progress: 10%\n"},
+		{"x abcd", "x ***"},
+		{"x abc", "x "},
+		{"x", "abcx"},
+		{"zyxwvu", ""},
+		{"t.", "***."},
+		{"z", ""}, {"y", ""}, {"x", ""}, {"w", ""}, {"v", ""}, {"u", ""}, {"x.", "zyxwvux."},
+	} {
+		out.Reset()
+		if _, err := w.Write([]byte(c.write)); err != nil || out.String() != c.want {
+			t.Errorf("after %q: got %q, want %q, %v", c.write, out.String(), c.want, err)
+		}
+	}
+}
+
+// Nor is what stands behind a value, or so far from the beginning of one that it
+// cannot go on. A few bytes may look like the beginning of another.
+func TestWriterHandsOn(t *testing.T) {
+	long := made(300, alphanumeric)
+	for _, c := range []struct {
+		value, write, want string
+	}{
+		{long, long + strings.Repeat("!", 100), "***" + strings.Repeat("!", 90)},
+		{long, long[:200] + strings.Repeat("!", 100), "***" + strings.Repeat("!", 90)},
+		{"abcdefgh", "abcd" + strings.Repeat(" ", 2000), "abcd" + strings.Repeat(" ", 2000)},
+	} {
+		var out bytes.Buffer
+		w := New(c.value).Writer(&out)
+		if _, err := w.Write([]byte(c.write)); err != nil || !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("of %.20q: got %.30q, %v", c.write, out.String(), err)
+		}
+	}
+}
+
+// After Flush a writer begins anew.
+func TestWriterAfterFlush(t *testing.T) {
+	long := made(300, alphanumeric)
+	var out bytes.Buffer
+	w := New("abcdefgh", long).Writer(&out)
+	for _, text := range []string{"x abcd", "", "efgh abcd", "+efgh\n", "", long[:150], "", long[150:160] + "\n", ""} {
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := "x abcdefgh ***\n***" + long[150:160] + "\n"; out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+// Wherever the writes are cut, the same is masked: also a value that begins within
+// what would be an escape, or ends in one.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ value, text, want string }{
+		{"hunter2-hunter2", "x hunter2-hunter2 y", "x *** y"},
+		{"nhunter2-hun", `C:\nhunter2-hun y`, `C:\*** y`},
+		{"nhun ter2-x", `C:\nhun ter2-x y`, `C:\*** y`},
+		{"41hunter-2", "%41hunter-2 y", "%*** y"},
+		{"1hunter-2", "%41hunter-2 y", "%4*** y"},
+		{"u00e9hunter", `\u00e9hunter y`, `\*** y`},
+		{"amp;hunter-2", "&amp;hunter-2 y", "&*** y"},
+		{"31mhunter-2", "\x1b[31mhunter-2 y", "\x1b[*** y"},
+		{"nABCDEFGH", `\n%41%42%43%44%45%46%47%48 y`, `\*** y`},
+		{"nABCDEFGH", `\n\u0041\u0042\u0043\u0044\u0045\u0046\u0047\u0048 y`, `\*** y`},
+		{"n\xc3\xa9BCDEFG", `\n\u00e9BCDEFG y`, `\*** y`},
+		{"abcdefg%", "x abcdefg%", "x ***"},
+		{"abcdefg%", "x abcdefg% y", "x *** y"},
+		{"abcdefg&", "x abcdefg&", "x ***"},
+		{"nabcdef%", `\nabcdef%`, `\***`},
+		{"nabcdefg", `\nabc`, `\nabc`},
+		{"nabcdefg", `\nabc%`, `\nabc%`},
+		{"nabcdefg", `\nabcx%`, `\nabcx%`},
+		{"abcdefgh", "abcd%65%66%67%6", "abcd%65%66%67%6"},
+		{"abcd", "xabcabcd", "xabc***"},
+	} {
+		set := New(c.value)
+		if got := set.String(c.text); got != c.want {
+			t.Errorf("%q in %q: got %q, want %q", c.value, c.text, got, c.want)
+		}
+		for cut := range c.text {
+			for second := cut; second <= len(c.text); second++ {
+				var out bytes.Buffer
+				w := set.Writer(&out)
+				for _, part := range []string{c.text[:cut], c.text[cut:second], c.text[second:]} {
+					if _, err := w.Write([]byte(part)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.Flush(); err != nil || out.String() != c.want {
+					t.Errorf("%q in %q, cut at %d and %d: got %q, want %q", c.value, c.text, cut, second, out.String(), c.want)
+				}
+			}
+		}
 	}
 }
 

@@ -103,8 +103,7 @@ func public(value string) bool {
 	case strings.HasPrefix(value, "age1"):
 		return recipient.MatchString(value)
 	case strings.HasPrefix(value, "LS0tLS1CRUdJTi"): // -----BEGIN, in base64
-		text, ok := decode64(value)
-		return ok && public(strings.TrimSpace(text))
+		return public(strings.TrimSpace(decode64(value)))
 	case strings.HasPrefix(value, "-----BEGIN "):
 		rest := pemBlock.ReplaceAllStringFunc(value, func(block string) string {
 			if publicBlock(block) {

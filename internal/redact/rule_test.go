@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,9 +116,108 @@ func TestLeaf(t *testing.T) {
 		{"backend", true, "word", true},
 		{"pin", false, "1234", true},
 		{"pin", false, "123", false},
+		{"pin", false, " 12 ", false},
+		{"password", false, " true\n", false},
+		{"", false, "10.0.0.1:5432", false},
+		{"", false, "[2001:db8::1]:443", false},
+		{"host", true, "db.example.org", false},
+		{"user", true, "backend", false},
+		{"user", true, "backend-1", true},
 	} {
 		if got := Leaf(c.name, c.within, c.value); got != c.want {
 			t.Errorf("Leaf(%q, %v, %q) is %v", c.name, c.within, c.value, got)
+		}
+	}
+}
+
+func TestWhole(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"password", "backend", true},
+		{"password", "a.example.org", true},
+		{"", "backend", true},
+		{"", "TRUE", false},
+		{"password", " none\n", false},
+		{"user", "backend", false},
+		{"user", " backend\n", false},
+		{"user", "backend-1", true},
+		{"host", "db.example.org", false},
+		{"host", "of a rather secret host", true},
+		{"key", certificate, false},
+		{"key", privateKey, true},
+	} {
+		if got := Whole(c.name, c.value); got != c.want {
+			t.Errorf("Whole(%q, %q) is %v", c.name, c.value, got)
+		}
+	}
+}
+
+func TestSecretName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"password": true, "DB_PASSWORD": true, "tokens": true, "apiKey": true, "private_key": true, "client-key-data": true, "psk": true,
+		"host": false, "monkey": false, "": false,
+		// What is public, and what is told about a secret.
+		"public_key": false, "secret_certificate": false, "token_uri": false, "password_policy": false, "secret_name": false,
+	} {
+		if got := SecretName(name); got != want {
+			t.Errorf("SecretName(%q) is %v", name, got)
+		}
+	}
+}
+
+// A key looks made up if one of its parts has 8 characters, and among them two
+// digits and two letters.
+func TestKey(t *testing.T) {
+	for name, want := range map[string]bool{
+		"tok-8f3k2j9d1s": true, "abcdef12": true, "ABCDEF12": true, "ab345678": true, "AB345678": true, "aB345678": true,
+		"aaaaaa00": true, "aaaaaa99": true, "000000aa": true, "000000zz": true, "000000AA": true, "000000ZZ": true,
+		"abcde12": false, "abcd12-efgh34": false, "abcdefg1": false, "a2345678": false, "12345678": false, "database": false, "": false,
+		"abcdef$$": false, "abcdef~~": false, "123456$$": false, "123456@@": false, "123456[[": false, "123456``": false, "123456{{": false,
+	} {
+		if got := Key(name); got != want {
+			t.Errorf("Key(%q) is %v", name, got)
+		}
+	}
+}
+
+// What is public by its kind, all of it.
+func TestPublic(t *testing.T) {
+	block := func(kind string) string { return "-----BEGIN " + kind + "-----\nAAAA\n-----END " + kind + "-----\n" }
+	base := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	public64 := base(certificate)
+	for _, c := range []struct {
+		value string
+		want  bool
+	}{
+		{publicKey, true},
+		{knownHosts, true},
+		{knownHosts + "\n\n" + knownHosts, true},
+		{knownHosts + "s3cr3t-line\n", false},
+		{"s3cr3t-line\n" + knownHosts, false},
+		{certificate + block("PUBLIC KEY") + certificate, true},
+		{certificate + privateKey, false},
+		{certificate + "s3cr3t", false},
+		{public64, true},
+		{public64[:len(public64)&^3] + "!s3cr3t", false},
+		{base(certificate + privateKey), false},
+		{base(privateKey), false},
+		{block("CERTIFICATE REQUEST"), true},
+		{block("TRUSTED CERTIFICATE"), true},
+		{block("RSA PUBLIC KEY"), true},
+		{block("X509 CRL"), true},
+		{block("DH PARAMETERS"), true},
+		{block("EC PRIVATE KEY"), false},
+		{block("OPENSSH PRIVATE KEY"), false},
+		{block("PGP MESSAGE"), false},
+		{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", true},
+		{"age1 is no recipient", false},
+		{"AGE-" + "SECRET-KEY-1ABC", false},
+		{"hunter2", false},
+	} {
+		if got := public(strings.TrimSpace(c.value)); got != c.want {
+			t.Errorf("public(%q) is %v", c.value, got)
 		}
 	}
 }
@@ -128,12 +228,28 @@ func TestFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"x hunter2-hunter2 x": "hunter2-hunter2",
 		base64.StdEncoding.EncodeToString([]byte("hunter2-hunter2")): "hunter2-hunter2",
-		"x s3cr3t-1 x":                   "s3cr3t-1",
+		"x s3cr3t-1 x": "s3cr3t-1",
+		"s3cr3t-1 hunter2-hunter2 s3cr3t-1 hunter2-hunter2": "hunter2-hunter2 s3cr3t-1",
 		"hunter2-hunter":                 "",
 		"-----BEGIN PRIVATE KEY-----\nx": "",
 	} {
 		if got := strings.Join(set.Found(text), " "); got != want {
 			t.Errorf("in %q: %q", text, got)
+		}
+	}
+	if got := New("abcd").Found("x abcd"); !slices.Equal(got, []string{"abcd"}) {
+		t.Errorf("of a short value: %q", got)
+	}
+	// A long one that is all there, also in what is looked at one part after the other.
+	for _, length := range []int{300, 40_000} {
+		long := made(length, alphanumeric)
+		set := New(long)
+		for text, want := range map[string]int{
+			long: 1, "x " + long + " x": 1, long[:length-1]: 0, long[8:]: 0, long[32:]: 0, long[:200]: 0, long[:length/2] + "-" + long[length/2:]: 0,
+		} {
+			if got := set.Found(text); len(got) != want {
+				t.Errorf("%d of %d bytes: found %d", len(text), length, len(got))
+			}
 		}
 	}
 	less := New()

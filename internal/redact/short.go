@@ -49,9 +49,11 @@ func (s *shorts) find(text []byte, each func(begin int, v shortValue)) {
 
 // hold is where text ends in the beginning of a value.
 func (s *shorts) hold(text []byte) int {
-	for n := min(s.longest-1, len(text)); n > 0; n-- {
-		if s.prefixes[string(text[len(text)-n:])] {
-			return len(text) - n
+	most := min(s.longest-1, len(text))
+	for less := range most {
+		at := len(text) - most + less
+		if s.prefixes[string(text[at:])] {
+			return at
 		}
 	}
 	return len(text)

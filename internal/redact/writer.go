@@ -19,7 +19,7 @@ type Writer struct {
 	sig     []byte            // the bytes that text means
 	pos     []int32           // and where in text each of them begins
 	inner   []int32           // where a value may begin within an escape
-	passed  map[int32]int     // by pattern: the end of what was followed
+	passed  map[int32]int     // by long pattern: the end of what was followed
 	last    bool              // nothing more will be written
 }
 
@@ -39,8 +39,8 @@ const portion = 16 << 10
 
 // Write takes all of p, unless the writer below fails.
 func (w *Writer) Write(p []byte) (int, error) {
-	for at := 0; at < len(p); at += portion {
-		w.text = append(w.text, p[at:min(at+portion, len(p))]...)
+	for part := range slices.Chunk(p, portion) {
+		w.text = append(w.text, part...)
 		if err := w.release(w.look()); err != nil {
 			return 0, err
 		}
@@ -74,7 +74,7 @@ func (w *Writer) look() (hold int) {
 	for _, at := range w.inner {
 		hold = min(hold, w.within(int(at)))
 	}
-	if len(w.set.short.values) > 0 {
+	if len(w.set.short.values) != 0 {
 		w.set.short.find(w.text, func(begin int, v shortValue) {
 			w.match(span{begin, begin + len(v.text)})
 			if w.tell != nil {
@@ -94,13 +94,10 @@ func (w *Writer) look() (hold int) {
 	copy(tail[:], w.sig[len(w.sig)-n:])
 	for k := n; k > 0; k-- {
 		at := int(w.pos[len(w.sig)-k])
-		if at >= hold {
-			break
-		}
 		var t [seed]byte
 		copy(t[:], tail[n-k:n])
 		if has(x.prefixes, prefix(binary.LittleEndian.Uint64(t[:]), k)>>x.shift) && len(w.text)-at <= seed*(widest+longestEscape) {
-			hold = at
+			hold = min(hold, at)
 			break
 		}
 	}
@@ -134,8 +131,8 @@ func (w *Writer) read() (open int) {
 			sig[n], pos[n] = t.bytes[j], int32(i)
 			n++
 		}
-		for j := 1; j < t.size; j++ {
-			w.inner = append(w.inner, int32(i+j))
+		for j := range t.size - 1 {
+			w.inner = append(w.inner, int32(i+j+1))
 		}
 		i += t.size
 	}
@@ -153,7 +150,7 @@ func (w *Writer) probe(key uint64, at int) (hold int) {
 		pattern := x.patterns[s.pattern][s.at:]
 		long := len(x.patterns[s.pattern]) > longest
 		// What repeats itself is followed once.
-		if long && at < w.passed[s.pattern]-seed {
+		if at < w.passed[s.pattern]-seed {
 			continue
 		}
 		f := follow(w.text, at, pattern, w.last)
@@ -186,7 +183,7 @@ func (w *Writer) within(at int) (hold int) {
 			t = next(w.text[i:])
 		}
 		if i == len(w.text) || t.open && !w.last {
-			if n > 0 && has(w.set.index.prefixes, prefix(binary.LittleEndian.Uint64(key[:]), n)>>w.set.index.shift) {
+			if has(w.set.index.prefixes, prefix(binary.LittleEndian.Uint64(key[:]), n)>>w.set.index.shift) {
 				return at
 			}
 			return len(w.text)
@@ -212,7 +209,7 @@ func (w *Writer) goOn() {
 	left := w.runs[:0]
 	for _, r := range w.runs {
 		f := follow(w.text, r.from, w.set.index.patterns[r.pattern][r.at:], w.last)
-		if f.count > 0 {
+		if f.count != 0 {
 			w.match(span{max(r.from, 0), f.end})
 			if w.tell != nil && r.whole && r.at+f.count == len(w.set.index.patterns[r.pattern]) {
 				w.tell(w.set.index.owners[r.pattern])

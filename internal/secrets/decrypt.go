@@ -37,7 +37,7 @@ func ParseIdentity(text string) (Identity, error) {
 			continue
 		}
 		parsed, err := age.ParseIdentities(strings.NewReader(line))
-		if err != nil || len(parsed) != 1 {
+		if err != nil {
 			return Identity{}, errors.New("the age identity has a line that is no age secret key")
 		}
 		switch key := parsed[0].(type) {

@@ -55,17 +55,16 @@ func refuseTwice(name string, data []byte, tree sops.Tree) error {
 	return nil
 }
 
-// empty lists the variables of a tree that have no value. An encrypted tree has the
-// same ones.
+// empty lists the variables of a tree that have no value, in its order. An encrypted
+// tree has the same ones.
 func empty(tree sops.Tree) (names []string) {
 	for _, branch := range tree.Branches {
 		for _, item := range branch {
-			if key, ok := item.Key.(string); ok && item.Value == "" {
+			if key, _ := item.Key.(string); item.Value == "" { // a comment has none
 				names = append(names, key)
 			}
 		}
 	}
-	slices.Sort(names)
 	return names
 }
 
@@ -85,7 +84,8 @@ func undeclaredIn(tree sops.Tree) []string {
 func value(tree sops.Tree, variable string) string {
 	for _, branch := range tree.Branches {
 		for _, item := range branch {
-			if text, ok := item.Value.(string); ok && item.Key == variable {
+			if item.Key == variable {
+				text, _ := item.Value.(string)
 				return text
 			}
 		}
@@ -95,9 +95,6 @@ func value(tree sops.Tree, variable string) string {
 
 // declare lists the empty variables of a plain tree in it.
 func declare(tree *sops.Tree) {
-	if len(tree.Branches) == 0 {
-		return
-	}
 	list := strings.Join(empty(*tree), ",")
 	branch := tree.Branches[0]
 	at := slices.IndexFunc(branch, func(item sops.TreeItem) bool { return item.Key == EmptyVariables })

@@ -49,12 +49,13 @@ func printed(name string, tree sops.Tree) (map[string]string, error) {
 		if errors.Is(err, io.EOF) {
 			return values, nil
 		}
-		if err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
-			return nil, fmt.Errorf("%s is no mapping", name)
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be read again as YAML", name)
 		}
-		fields := document.Content[0].Content
-		for i := 0; i+1 < len(fields); i += 2 {
-			values[fields[i].Value] = fields[i+1].Value
+		for _, mapping := range document.Content {
+			for i := 0; i+1 < len(mapping.Content); i += 2 {
+				values[mapping.Content[i].Value] = mapping.Content[i+1].Value
+			}
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	// The list of empty variables is sealed, but whether there is one can be seen.
 	if tree, err := load(f.Path, data); err == nil {
 		if names := empty(tree); len(names) > 0 && value(tree, EmptyVariables) == "" {
-			fail(&UndeclaredError{f.Path, names[0]}, "git log -p -- "+f.Path)
+			fail(&UndeclaredError{f.Path, names[0]}, "git log -p -- "+printable.Word(f.Path))
 			return
 		}
 	}

@@ -1,8 +1,11 @@
 package secrets
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,13 +27,15 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed := func(to ...string) string {
-		data, err := Seal("credentials/test.enc.env", map[string]string{"NAME": "canary-1"}, to)
+	seal := func(values map[string]string, to []string) string {
+		data, err := Seal("credentials/test.enc.env", values, to)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(data)
 	}
+	sealed := func(to ...string) string { return seal(map[string]string{"NAME": "canary-1"}, to) }
+	empty := func(to ...string) string { return seal(map[string]string{"NAME": "canary-1", "PREVIOUS": ""}, to) }
 	rules := func(to ...string) string {
 		return "creation_rules:\n  - path_regex: ^credentials/.*\\.enc\\.env$\n    age: " + strings.Join(to, ",") + "\n"
 	}
@@ -50,6 +55,8 @@ func TestCheck(t *testing.T) {
 		"too many readers":            {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me, other)}, "and .sops.yaml names " + me, "dagger call secrets update-keys --file=credentials/test.enc.env", false},
 		"too few readers":             {map[string]string{".sops.yaml": rules(me, other), "credentials/test.enc.env": sealed(me)}, "and .sops.yaml names", "update-keys", false},
 		"changed by hand":             {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": tampered}, "changed without sops", "git log", false},
+		"meant to be empty":           {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": empty(me)}, "", "", true},
+		"meant to be empty, no key":   {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": empty(other)}, "", "", false},
 		"a line appended, no key":     {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not name", "git log -p", false},
 		"a line appended":             {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not name", "git log", false},
 		"a name twice":                {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "NAME=\n"}, "has a name twice: NAME", "git log -p", false},
@@ -89,6 +96,39 @@ func TestCheck(t *testing.T) {
 				t.Errorf("opened: %v", opened)
 			}
 		})
+	}
+}
+
+// What is a SOPS file by its place and name.
+func TestList(t *testing.T) {
+	repository := t.TempDir()
+	if names, err := List(repository); err != nil || len(names) > 0 {
+		t.Errorf("without a folder: %q, %v", names, err)
+	}
+	for _, name := range []string{"test.enc.env", "deep/er/prod.enc.yaml", "plain.env", "README.md", ".gitignore", "deep/.gitignore", "test.enc.env.example"} {
+		path := filepath.Join(repository, Folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"credentials/deep/er/prod.enc.yaml", "credentials/plain.env", "credentials/test.enc.env"}
+	if names, err := List(repository); err != nil || !slices.Equal(names, want) {
+		t.Errorf("got %q, %v", names, err)
+	}
+}
+
+// A file that is there and cannot be read is a fault, and not a file without one.
+func TestCheckUnreadable(t *testing.T) {
+	repository := t.TempDir()
+	if err := os.Mkdir(filepath.Join(repository, Folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nothing", filepath.Join(repository, Folder, "a.enc.env")); err != nil {
+		t.Fatal(err)
+	}
+	findings, err := Check(repository, nil)
+	if err != nil || len(findings) != 1 || !errors.Is(findings[0].Fault, fs.ErrNotExist) || findings[0].Hint != "ls -l credentials/a.enc.env" {
+		t.Errorf("got %+v, %v", findings, err)
 	}
 }
 

@@ -52,9 +52,6 @@ func Set(name string, data []byte, identity Identity, variable, value string) ([
 	if err != nil {
 		return nil, err
 	}
-	if len(tree.Branches) == 0 {
-		tree.Branches = sops.TreeBranches{{}}
-	}
 	branch := tree.Branches[0]
 	at := slices.IndexFunc(branch, func(item sops.TreeItem) bool { return item.Key == variable })
 	if at < 0 {

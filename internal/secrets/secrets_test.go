@@ -6,8 +6,10 @@ import (
 	"io"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 	"github.com/getsops/sops/v3"
@@ -43,6 +45,28 @@ func seal(t *testing.T, name string, recipients ...string) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// sealText seals a file as it is written.
+func sealText(t *testing.T, name, plain, recipient string) []byte {
+	t.Helper()
+	store, err := storeFor(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	branches, err := store.LoadPlainFile([]byte(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := keyGroup([]string{recipient})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := sealWithNewKey(name, sops.Tree{Branches: branches, Metadata: sops.Metadata{KeyGroups: []sops.KeyGroup{group}}, FilePath: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
 }
 
 func mustDecrypt(t *testing.T, name string, data []byte, i Identity) map[string]string {
@@ -137,6 +161,50 @@ func TestSetChangesOneLine(t *testing.T) {
 	}
 }
 
+// A variable that is new comes to the others, also where there are none yet, and the
+// file says when it was changed.
+func TestSetAdds(t *testing.T) {
+	i, recipient := identity(t)
+	for _, name := range []string{"a.enc.env", "a.enc.yaml", "a.enc.json"} {
+		data, err := Seal(name, nil, []string{recipient})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{}
+		for _, variable := range []string{"ONE", "TWO"} {
+			if data, err = Set(name, data, i, variable, "value of "+variable); err != nil {
+				t.Fatal(err)
+			}
+			want[variable] = "value of " + variable
+			if got := mustDecrypt(t, name, data, i); !maps.Equal(got, want) {
+				t.Errorf("%s: got %q", name, got)
+			}
+		}
+		tree, err := load(name, data)
+		if age := time.Since(tree.Metadata.LastModified); err != nil || age > time.Minute || age < -time.Minute {
+			t.Errorf("%s: it was changed at %v, %v", name, tree.Metadata.LastModified, err)
+		}
+	}
+}
+
+// Comments and empty lines may come twice, names may not, in any format.
+func TestTwice(t *testing.T) {
+	i, recipient := identity(t)
+	commented := "#NAME=value\n#NAME=value\n\n\n\n" + string(seal(t, "a.enc.env", recipient))
+	if got := mustDecrypt(t, "a.enc.env", []byte(commented), i); !maps.Equal(got, sample) {
+		t.Errorf("got %q", got)
+	}
+	data := string(seal(t, "a.enc.json", recipient))
+	_, err := Decrypt("a.enc.json", []byte(strings.Replace(data, "{", `{"PLAIN": "",`, 1)), i)
+	if !errors.Is(err, ErrTwice) || !strings.Contains(err.Error(), "PLAIN") {
+		t.Errorf("got %v", err)
+	}
+	data = string(seal(t, "a.enc.yaml", recipient))
+	if got, err := Decrypt("a.enc.yaml", []byte("PLAIN: \"\"\n"+data), i); err == nil {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestRotateAndUpdateKeys(t *testing.T) {
 	mine, me := identity(t)
 	other, them := identity(t)
@@ -157,6 +225,38 @@ func TestRotateAndUpdateKeys(t *testing.T) {
 	}
 	if _, err := Decrypt("a.enc.env", moved, mine); err == nil {
 		t.Error("the recipient who was removed still reads it")
+	}
+}
+
+// An identity file has a key of either kind on each line, and people edit it.
+func TestParseIdentity(t *testing.T) {
+	one, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := age.GenerateHybridIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := ParseIdentity("# a comment\r\n\r\n  " + one.String() + " \r\n\n\t# another\n" + two.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{one.Recipient().String(), two.Recipient().String()}
+	if !slices.Equal(identity.Recipients(), want) {
+		t.Errorf("got %q", identity.Recipients())
+	}
+	for _, recipient := range want {
+		sealed, err := Envelope([]byte("text"), []string{recipient})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := identity.Open(sealed); err != nil || string(got) != "text" {
+			t.Errorf("%s: %q, %v", recipient, got, err)
+		}
+		if got := mustDecrypt(t, "a.enc.env", seal(t, "a.enc.env", recipient), identity); !maps.Equal(got, sample) {
+			t.Errorf("%s: %q", recipient, got)
+		}
 	}
 }
 
@@ -203,6 +303,39 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
+// The list of empty variables is kept wherever it stands in the file.
+func TestEmptyValuesFirst(t *testing.T) {
+	i, recipient := identity(t)
+	data := sealText(t, "a.enc.json", `{"EMPTY_VARIABLES": "X", "X": "", "Y": "value"}`, recipient)
+	for _, c := range []struct {
+		variable, value string
+		want            map[string]string
+		listed          int
+	}{
+		{"Y", "other", map[string]string{"X": "", "Y": "other"}, 1},
+		{"Y", "", map[string]string{"X": "", "Y": ""}, 1},
+		{"X", "now set", map[string]string{"X": "now set", "Y": "value"}, 0},
+	} {
+		after, err := Set("a.enc.json", data, i, c.variable, c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustDecrypt(t, "a.enc.json", after, i); !maps.Equal(got, c.want) || strings.Count(string(after), EmptyVariables) != c.listed {
+			t.Errorf("%s=%s: %q in\n%s", c.variable, c.value, got, after)
+		}
+	}
+}
+
+// That a variable is empty hides no other fault of the file.
+func TestSetRefusesAChangedFile(t *testing.T) {
+	i, recipient := identity(t)
+	lines := slices.DeleteFunc(strings.SplitAfter(string(seal(t, "a.enc.env", recipient)), "\n"), func(line string) bool { return strings.HasPrefix(line, "PLAIN=") })
+	_, err := Set("a.enc.env", []byte(strings.Join(lines, "")+"OTHER=\n"), i, "OTHER", "x")
+	if err == nil || !strings.Contains(err.Error(), "does not match its MAC: it was changed without sops") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What is no text is as `sops -d` prints it, which is what a person compares with.
 func TestPrinted(t *testing.T) {
 	i, recipient := identity(t)
@@ -220,23 +353,12 @@ func TestPrinted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			sealed := sealText(t, name, c.plain, recipient)
+			got := mustDecrypt(t, name, sealed, i)
 			store, err := storeFor(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			branches, err := store.LoadPlainFile([]byte(c.plain))
-			if err != nil {
-				t.Fatal(err)
-			}
-			group, err := keyGroup([]string{recipient})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sealed, err := sealWithNewKey(name, sops.Tree{Branches: branches, Metadata: sops.Metadata{KeyGroups: []sops.KeyGroup{group}}, FilePath: name})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := mustDecrypt(t, name, sealed, i)
 			// What sops -d does: it decrypts the tree and emits it.
 			tree, err := load(name, sealed)
 			if err != nil {
