@@ -51,8 +51,10 @@ func Parts(value string) (parts []string, structured bool) {
 func leaf(parts []string, name string, within bool, value string) []string {
 	if Leaf(name, within, value) {
 		parts = append(parts, value)
-		if _, password, ok := strings.Cut(decode64(value), ":"); ok && name == "auth" { // of a Docker registry
-			parts = append(parts, password)
+		if name == "auth" { // of a Docker registry
+			if _, password, ok := strings.Cut(decode64(value), ":"); ok {
+				parts = append(parts, password)
+			}
 		}
 		return parts
 	}
