@@ -85,5 +85,5 @@ func Take(entries []Entry) Account {
 // replaced says that a delete concerns the object that another has taken the
 // place of, under the same address (create_before_destroy): their IDs differ.
 func replaced(begun, last *Entry) bool {
-	return begun != nil && last != nil && last.Action == "create" && begun.ID != "" && begun.ID != last.ID
+	return begun != nil && last != nil && begun.ID != "" && begun.ID != last.ID
 }

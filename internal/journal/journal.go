@@ -205,11 +205,12 @@ func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Ide
 	return nil
 }
 
+// start is the time of the first entry, also of a run whose header is gone.
 func (r Run) start() time.Time {
-	if r.Started.IsZero() && len(r.Entries) > 0 {
+	if len(r.Entries) > 0 {
 		return r.Entries[0].Time
 	}
-	return r.Started
+	return time.Time{}
 }
 
 // Remove takes a run's journal away, as one that ended in order: killed on the way, it

@@ -301,6 +301,7 @@ func TestFinishedRunLosesNoLock(t *testing.T) {
 	must(t, p.Unlock(t.Context(), net, "lock-one"))
 	time.Sleep(100 * time.Millisecond)
 	must(t, w.Remove(t.Context()))
+	time.Sleep(50 * time.Millisecond) // it signs no more
 	if keys := p.keys(); len(keys) > 0 {
 		t.Errorf("left: %q", keys)
 	}

@@ -109,7 +109,7 @@ func (w *Writer) keepBeating(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		if err := w.sign(ctx); err != nil && ctx.Err() == nil {
+		if err := w.sign(ctx); err != nil {
 			w.fail(err)
 		}
 	}
@@ -127,9 +127,6 @@ func (w *Writer) sign(ctx context.Context) error {
 	}
 	if time.Now().After(w.TrustedUntil()) {
 		return errors.Join(ErrSilent, err)
-	}
-	if err != nil || !w.held.Load() {
-		return nil
 	}
 	lock, err := w.store.ReadLock(bounded, w.stateKey)
 	switch {
@@ -224,7 +221,7 @@ func (w *Writer) put(ctx context.Context, key string, sealed []byte) error {
 		return w.store.Write(ctx, key, sealed)
 	}
 	other, err := w.store.Claim(ctx, key, sealed)
-	if err == nil && other != nil {
+	if other != nil {
 		err = errors.New("there was a run of this name before: give this one another by --run-id")
 	}
 	return err

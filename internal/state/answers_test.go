@@ -262,7 +262,7 @@ func inBucket(r *http.Request) bool { return strings.Trim(r.URL.Path, "/") == "s
 
 // What is no lock of OpenTofu's is neither taken for none, nor taken away.
 func TestLockThatIsNone(t *testing.T) {
-	for _, text := range []string{"", "x", "{}", `{"Who":"x"}`, `{"ID":"a"`} {
+	for _, text := range []string{"", "x", "{}", `{"Who":"x"}`, `{"ID":"a"`, `{"ID":"a","Created":5}`} {
 		s := bucket(t, asItIs)
 		if err := s.Write(t.Context(), stateKey+".tflock", []byte(text)); err != nil {
 			t.Fatal(err)

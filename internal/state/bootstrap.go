@@ -26,7 +26,7 @@ type Bootstrapped struct {
 func (s *Store) Bootstrap(ctx context.Context) (Bootstrapped, error) {
 	var done Bootstrapped
 	input := &s3.CreateBucketInput{Bucket: &s.bucket}
-	if region := s.client.Options().Region; region != "" && region != "us-east-1" {
+	if region := s.client.Options().Region; region != "us-east-1" {
 		input.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
 	}
 	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})

@@ -75,6 +75,16 @@ func racing(next http.Handler) http.Handler {
 	})
 }
 
+// late is a store that takes the condition for the first few writes only.
+func late(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && r.ContentLength == 0 {
+			r.Header.Del("If-None-Match")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // stale is a store that for a while returns what was there before.
 func stale(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,6 +103,7 @@ func TestBootstrapRefusesUnsafeStores(t *testing.T) {
 	}{
 		"one that ignores If-None-Match": {ignoring, "of 8 writers create the same object at once"},
 		"one that looks and then writes": {racing, "of 8 writers create the same object at once"},
+		"one that forgets the condition": {late, "let an object be created that was there already"},
 		"one that is not consistent":     {stale, "returned another content than the one just written"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (e *LockChangedError) Error() string {
 // one who has made sure that nobody else can be about to take the lock.
 func (s *Store) Unlock(ctx context.Context, key, id string) error {
 	lock, err := s.ReadLock(ctx, key)
-	if err != nil || lock == nil {
+	if lock == nil {
 		return err
 	}
 	if lock.ID != id {
@@ -79,7 +79,7 @@ func (s *Store) Lock(ctx context.Context, key string, lock Lock) (other *Lock, e
 		return nil, err
 	}
 	theirs, err := s.Claim(ctx, lockKey(key), data)
-	if err != nil || theirs == nil {
+	if theirs == nil {
 		return nil, err
 	}
 	return s.parseLock(key, theirs)

@@ -160,12 +160,13 @@ func (s *Store) Claim(ctx context.Context, key string, data []byte) (other []byt
 		}
 		if !errors.Is(err, ErrBusy) {
 			got, readErr := s.Read(ctx, key)
-			switch {
-			case readErr == nil && bytes.Equal(got, data):
-				return nil, nil
-			case readErr == nil:
+			if readErr == nil {
+				if bytes.Equal(got, data) {
+					return nil, nil
+				}
 				return got, nil
-			case !errors.Is(readErr, ErrNone):
+			}
+			if !errors.Is(readErr, ErrNone) {
 				return nil, errors.Join(err, readErr)
 			}
 			// Whoever had it has just let it go, or our request never arrived.
