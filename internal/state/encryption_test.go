@@ -95,6 +95,10 @@ func TestEncryptionAccepts(t *testing.T) {
 			if _, err := Encryption(passphrase, "passwordpasswordpassword"); err != nil {
 				t.Errorf("%s: %v", passphrase, err)
 			}
+			// One that is moved away from has to be just long enough.
+			if _, err := Encryption(passphrase, strings.Repeat("a", leastCharacters)); err != nil {
+				t.Errorf("%s: %v", passphrase, err)
+			}
 		}
 	}
 }
