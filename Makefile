@@ -33,7 +33,7 @@ clean: $(ENGINE) ## Stop the engine and delete all that it built
 test: ## Run every test and check; the one test command
 	@./dev/test
 
-kills: ## Kill every program of every effect, 200 times in all: some 45 minutes
+kills: ## Kill every program of every effect, 200 times in all: some 20 minutes
 	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./internal/stage
 
 mutants: ## Change the code that keeps secrets, locks and plans, and see whether a test notices
