@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // chooser is what the instrumented code asks.
@@ -163,34 +165,45 @@ func (t target) tests(binary, work string) ([]test, error) {
 	if t.skip != "" {
 		skip = regexp.MustCompile(t.skip)
 	}
-	var tests []test
-	for _, name := range strings.Fields(string(out)) {
-		if skip != nil && skip.MatchString(name) {
-			continue
-		}
-		trace := filepath.Join(work, "trace-"+name)
-		// What a test starts may be another user, whom the umask is not to keep out.
-		if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
-			return nil, err
-		}
-		begin := time.Now()
-		if out, err := t.command(context.Background(), binary, []string{name}, "SLIPWAY_MUTANT_TRACE="+trace).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s fails without a mutant: %w\n%s", name, err, out)
-		}
-		one := test{name: name, takes: time.Since(begin), reaches: map[int]bool{}}
-		data, err := os.ReadFile(trace)
-		if err != nil {
-			return nil, err
-		}
-		for _, text := range strings.Fields(string(data)) {
-			if id, err := strconv.Atoi(text); err == nil {
-				one.reaches[id] = true
-			}
-		}
-		tests = append(tests, one)
+	names := slices.DeleteFunc(strings.Fields(string(out)), func(name string) bool { return skip != nil && skip.MatchString(name) })
+	tests := make([]test, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.NumCPU())
+	for i, name := range names {
+		group.Go(func() (err error) {
+			tests[i], err = t.trace(binary, work, name)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(tests, func(a, b test) int { return int(a.takes - b.takes) })
 	return tests, nil
+}
+
+// trace runs a test without a mutant.
+func (t target) trace(binary, work, name string) (test, error) {
+	trace := filepath.Join(work, "trace-"+name)
+	// What a test starts may be another user, whom the umask is not to keep out.
+	if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
+		return test{}, err
+	}
+	begin := time.Now()
+	if out, err := t.command(context.Background(), binary, []string{name}, "SLIPWAY_MUTANT_TRACE="+trace).CombinedOutput(); err != nil {
+		return test{}, fmt.Errorf("%s fails without a mutant: %w\n%s", name, err, out)
+	}
+	one := test{name: name, takes: time.Since(begin), reaches: map[int]bool{}}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		return test{}, err
+	}
+	for _, text := range strings.Fields(string(data)) {
+		if id, err := strconv.Atoi(text); err == nil {
+			one.reaches[id] = true
+		}
+	}
+	return one, nil
 }
 
 func (t target) command(ctx context.Context, binary string, names []string, environment string) *exec.Cmd {
