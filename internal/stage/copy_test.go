@@ -1,0 +1,206 @@
+package stage
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"slipway/internal/environment"
+)
+
+// A clone is a session that copies a repository of these files.
+type clone struct {
+	*session
+	t *testing.T
+}
+
+func newClone(t *testing.T) *clone {
+	t.Helper()
+	c := &clone{t: t, session: &session{
+		Options:     Options{Environment: "test", Repository: t.TempDir(), Work: t.TempDir()},
+		environment: &environment.Environment{Name: "test", CredentialFiles: []string{"credentials/test.enc.env"}, PlanCredentialFiles: []string{"credentials/plan.enc.env"}},
+	}}
+	for _, name := range []string{
+		"environments/test/main.tf", "environments/test/environment.yaml", "environments/shared/vars.tf", "modules/net/main.tf",
+		"credentials/test.enc.env", "credentials/plan.enc.env", "credentials/other.enc.env",
+	} {
+		c.write(name, "text of "+name)
+	}
+	return c
+}
+
+func (c *clone) write(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.Repository, name)
+	must(c.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(c.t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// copied makes the copy, and returns its digest and its files.
+func (c *clone) copied() (digest string, files []string) {
+	c.t.Helper()
+	to := c.path("repository")
+	must(c.t, os.RemoveAll(to))
+	must(c.t, c.copyRepository())
+	must(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			name, _ := filepath.Rel(to, path)
+			files = append(files, name)
+		}
+		return err
+	}))
+	return c.inputs, files
+}
+
+// The tools get the code, and neither history, leftovers, credentials nor the environments
+// that are not at work.
+func TestCopyLeavesBehind(t *testing.T) {
+	c := newClone(t)
+	_, want := c.copied()
+	if list := strings.Join(want, " "); list != "environments/shared/vars.tf environments/test/environment.yaml environments/test/main.tf modules/net/main.tf" {
+		t.Errorf("it has %s", list)
+	}
+	for _, name := range []string{
+		".git/config", "modules/net/.terraform/x", ".slipway/plan", ".env", "modules/node_modules/x", "environments/test/terraform.tfstate",
+		"environments/test/x.tfstate.backup", "environments/prod/environment.yaml", "environments/prod/main.tf", "credentials/deep/x",
+	} {
+		c.write(name, "text")
+	}
+	if _, files := c.copied(); !slices.Equal(files, want) {
+		t.Errorf("it has %q", files)
+	}
+	must(t, syscall.Mkfifo(filepath.Join(c.Repository, "pipe"), 0o600))
+	if _, files := c.copied(); !slices.Equal(files, want) {
+		t.Errorf("it has %q", files)
+	}
+	data, err := os.ReadFile(c.path("repository", "modules/net/main.tf"))
+	if err != nil || string(data) != "text of modules/net/main.tf" {
+		t.Errorf("%q, %v", data, err)
+	}
+	// Before the environment is known, none is another.
+	c.session.environment = nil
+	if _, files := c.copied(); !slices.Contains(files, "environments/prod/main.tf") {
+		t.Errorf("it has %q", files)
+	}
+}
+
+// The digest is of all that can matter: contents, names, the right to execute, what links
+// point to, and the sealed credentials of the environment. It is not of what is left behind.
+func TestCopyDigest(t *testing.T) {
+	for name, change := range map[string]struct {
+		do      func(c *clone)
+		matters bool
+	}{
+		"nothing":    {func(*clone) {}, false},
+		"a content":  {func(c *clone) { c.write("modules/net/main.tf", "other") }, true},
+		"a new file": {func(c *clone) { c.write("modules/net/more.tf", "") }, true},
+		"a name": {func(c *clone) {
+			must(c.t, os.Rename(filepath.Join(c.Repository, "modules/net"), filepath.Join(c.Repository, "modules/nat")))
+		}, true},
+		"the right to execute": {func(c *clone) { must(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o755)) }, true},
+		"who may read it":      {func(c *clone) { must(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o600)) }, false},
+		"the target of a link": {func(c *clone) {
+			must(c.t, os.Remove(filepath.Join(c.Repository, "link")))
+			c.link("modules/net/main.tf")
+		}, true},
+		"own credentials":        {func(c *clone) { c.write("credentials/test.enc.env", "other") }, true},
+		"credentials to plan":    {func(c *clone) { c.write("credentials/plan.enc.env", "other") }, true},
+		"credentials of another": {func(c *clone) { c.write("credentials/other.enc.env", "other") }, false},
+		"another environment":    {func(c *clone) { c.write("environments/prod/environment.yaml", "x") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t)
+			c.link("environments/test/main.tf")
+			before, _ := c.copied()
+			change.do(c)
+			after, _ := c.copied()
+			if (before != after) != change.matters || !strings.HasPrefix(after, "sha256:") || len(after) != 71 {
+				t.Errorf("before %s, after %s", before, after)
+			}
+		})
+	}
+}
+
+func (c *clone) link(to string) {
+	c.t.Helper()
+	must(c.t, os.Symlink(to, filepath.Join(c.Repository, "link")))
+}
+
+// A program stays one in the copy, and a link a link.
+func TestCopyKinds(t *testing.T) {
+	c := newClone(t)
+	c.link("modules/net/main.tf")
+	c.write("run", "x")
+	must(t, os.Chmod(filepath.Join(c.Repository, "run"), 0o755))
+	c.copied()
+	for name, want := range map[string]fs.FileMode{"run": 0o700, "modules/net/main.tf": 0o600} {
+		info, err := os.Stat(c.path("repository", name))
+		must(t, err)
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: %s", name, info.Mode())
+		}
+	}
+	if to, err := os.Readlink(c.path("repository", "link")); err != nil || to != "modules/net/main.tf" {
+		t.Errorf("%q, %v", to, err)
+	}
+}
+
+// What cannot be read is an error, and not left out.
+func TestCopyFails(t *testing.T) {
+	c := newClone(t)
+	must(t, os.Remove(filepath.Join(c.Repository, "credentials/test.enc.env")))
+	if err := c.copyRepository(); err == nil {
+		t.Error("without the sealed credentials there is a digest")
+	}
+	c = newClone(t)
+	c.Repository += "/nonexistent"
+	if err := c.copyRepository(); err == nil {
+		t.Error("a repository that is not there is copied")
+	}
+	c = newClone(t)
+	c.Work += "/nonexistent/" + strings.Repeat("x", 300)
+	if err := c.copyRepository(); err == nil {
+		t.Error("to where nothing can be written, it is copied")
+	}
+	if err := c.fullWork(syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
+		t.Errorf("got %v", err)
+	}
+	if err := c.fullWork(fs.ErrInvalid); err != fs.ErrInvalid { //nolint:errorlint // the very same
+		t.Errorf("got %v", err)
+	}
+}
+
+// tofu is given the credentials that it or a provider reads, and no other; the others are
+// named.
+func TestVariables(t *testing.T) {
+	d := newDesk(t)
+	d.session.environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
+	d.credentials = map[string]string{
+		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
+		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",
+	}
+	env, err := d.variables()
+	must(t, err)
+	all := "\n" + strings.Join(env, "\n") + "\n"
+	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nTF_ENCRYPTION={"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in %s", want, all)
+		}
+	}
+	for _, secret := range []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY", "\nSTATE_PASSPHRASE"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("it is given %s", secret)
+		}
+	}
+	if names := d.unused(); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
+		t.Errorf("unused: %q", names)
+	}
+	d.credentials["STATE_PASSPHRASE"] = "weak"
+	if _, err := d.variables(); err == nil {
+		t.Error("a weak passphrase is used")
+	}
+}
