@@ -1,0 +1,178 @@
+package stage
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/manifest"
+	"slipway/internal/state"
+)
+
+const deskPassphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
+
+// withPlan gives a desk a plan that is kept for its files, as change makes it.
+func (d *desk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
+	d.t.Helper()
+	d.credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.inputs = "sha256:" + strings.Repeat("a", 64)
+	d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	sealed := []byte("sealed plan")
+	now := time.Now().UTC()
+	m := manifest.Manifest{
+		RunID: "planner", Environment: "test", Layer: "test", Created: now, Expires: now.Add(time.Hour), Changes: true, Losses: []string{"a.b"},
+		Bindings: manifest.Bindings{Inputs: d.inputs, Tools: map[string]string{"tofu": "sha256:1"}, Upstream: map[string]state.Stamp{}, LockFile: "sha256:lock"},
+	}
+	m.Plan = manifest.Digest(sealed)
+	if change != nil {
+		change(&m, &sealed)
+	}
+	data, err := manifest.Seal(m, deskPassphrase)
+	must(d.t, err)
+	must(d.t, d.store.Write(d.t.Context(), d.kept()+manifestName, data))
+	if sealed != nil {
+		must(d.t, d.store.Write(d.t.Context(), d.kept()+planName, sealed))
+	}
+}
+
+// A plan is applied only as it was made: each thing that it is bound to is looked at.
+func TestVerify(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan    func(m *manifest.Manifest, sealed *[]byte)
+		before  func(d *desk)
+		message string // empty: it holds
+	}{
+		"as it was made":       {},
+		"of a later layer":     {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }},
+		"none":                 {before: func(d *desk) { must(d.t, d.store.Remove(d.t.Context(), d.kept()+manifestName)) }, message: "there is no plan of test in bucket state"},
+		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is one of environment prod"},
+		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is one of layer net and not of test"},
+		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "has expired"},
+		"with another plan":    {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = []byte("other") }, message: "is not the one that its manifest was made for"},
+		"without its plan":     {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = nil }, message: "is not the one that its manifest was made for"},
+		"of another tool": {before: func(d *desk) {
+			d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:2"}, nil }
+		}, message: "since the plan of test was made, the program tofu has changed"},
+		"of an older state": {before: func(d *desk) {
+			must(d.t, d.store.Write(d.t.Context(), d.key, []byte(`{"serial":9,"lineage":"line","encrypted_data":"x"}`)))
+		}, message: "since the plan of test was made, the state"},
+		"by another passphrase": {before: func(d *desk) { d.credentials[state.Passphrase] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4" }, message: "the plan of test: "},
+		"by the previous passphrase": {before: func(d *desk) {
+			d.credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: deskPassphrase}
+		}},
+		"that was applied": {before: func(d *desk) {
+			must(d.t, d.store.Write(d.t.Context(), d.claimKey(manifest.Manifest{RunID: "planner"}), []byte("run7")))
+		}, message: `was applied already, or begun, by run "run7"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.withPlan(c.plan)
+			if c.before != nil {
+				c.before(d)
+			}
+			p, err := d.verify(t.Context())
+			if c.message != "" {
+				refuses(t, err, c.message, "dagger call plan --env=test --keep")
+				return
+			}
+			must(t, err)
+			if p.RunID != "planner" || len(p.data) == 0 || p.After == "" && string(p.sealed) != "sealed plan" {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+// A store that fails is no proof that there is no plan, or that it was not applied.
+func TestVerifyFails(t *testing.T) {
+	for _, part := range []string{manifestName, planName, ".applied", "/test.tfstate"} {
+		d := newDesk(t)
+		d.withPlan(nil)
+		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, part) {
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			}
+			return false
+		}
+		if _, err := d.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "403") {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+}
+
+// A plan out of a folder is refused when a newer one of the same files is kept.
+func TestVerifyFolder(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept    time.Duration // age of the one in the bucket against that in the folder
+		message string
+	}{
+		"the newer one": {kept: -time.Minute},
+		"an older one":  {kept: time.Minute, message: "was replaced by that of run planner"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			created := time.Now().UTC()
+			d.withPlan(func(m *manifest.Manifest, _ *[]byte) { m.Created = created.Add(c.kept) })
+			d.Plan = t.TempDir()
+			folder := filepath.Join(d.Plan, "plan", "test")
+			must(t, os.MkdirAll(folder, 0o755))
+			if _, err := d.verify(t.Context()); err == nil {
+				t.Error("there is none in the folder yet")
+			} else {
+				refuses(t, err, "there is no plan of test in the folder that --plan names", "dagger call plan-files --env=test export --path=.slipway/plan")
+			}
+			data, err := d.store.Read(t.Context(), d.kept()+manifestName)
+			must(t, err)
+			m, err := manifest.Open(data, deskPassphrase, "")
+			must(t, err)
+			m.RunID, m.Created = "folder", created
+			data, err = manifest.Seal(m, deskPassphrase)
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(folder, manifestName), data, 0o600))
+			must(t, os.WriteFile(filepath.Join(folder, planName), []byte("sealed plan"), 0o600))
+			_, err = d.verify(t.Context())
+			if c.message != "" {
+				refuses(t, err, c.message, "plan-files")
+			} else {
+				must(t, err)
+			}
+		})
+	}
+}
+
+// The command that makes a new plan has what this one had.
+func TestPlanCommand(t *testing.T) {
+	for want, o := range map[string]Options{
+		"dagger call plan --env=test --keep":                                        {},
+		"dagger call plan --env=test --layer=net --keep":                            {Layer: "net"},
+		"dagger call plan-files --env=test --layer=net export --path=.slipway/plan": {Layer: "net", Plan: "/plan"},
+	} {
+		o.Environment = "test"
+		if got := (&session{Options: o}).planCommand(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// The state of each layer before this one is what a plan depends on, too; those behind it are
+// not.
+func TestBindings(t *testing.T) {
+	d := newDesk(t)
+	d.withPlan(nil)
+	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
+	d.session.environment.Layers = layers
+	d.layer = layers[1]
+	for key, serial := range map[string]string{"test/net.tfstate": "3", "test/top.tfstate": "5"} {
+		must(t, d.store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
+	}
+	b, err := d.bindings(t.Context())
+	must(t, err)
+	if len(b.Upstream) != 1 || b.Upstream["net"].Serial != 3 || b.Inputs != d.inputs || b.Tools["tofu"] == "" {
+		t.Errorf("%+v", b)
+	}
+}
