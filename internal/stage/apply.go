@@ -196,6 +196,8 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done
 		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, next)
 	case lost:
 		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.name, r.lostName(), r.command("recover"))
+	case r.stateNotSaved():
+		return fmt.Errorf("the state of %s could not be written, and nothing of it was left; then: %s", r.name, next)
 	case len(done) == 0 || r.store == nil:
 		return nil
 	}
@@ -207,6 +209,13 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done
 		return fmt.Errorf("what was done may not be in the state: %w; then: %s", err, next)
 	}
 	return nil
+}
+
+// stateNotSaved says that tofu told so. See https://github.com/opentofu/opentofu/blob/v1.12.6/internal/backend/local/backend_apply.go
+func (r *root) stateNotSaved() bool {
+	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+		return d.Severity == "error" && (strings.HasPrefix(d.Summary, "Failed to save state") || strings.HasPrefix(d.Summary, "Failed to persist state"))
+	})
 }
 
 // holdsAll says, by an error, which of what was made is not in the state, or which of what

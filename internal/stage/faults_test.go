@@ -324,6 +324,31 @@ func TestBlackBoxLostState(t *testing.T) {
 	}
 }
 
+// Where tofu has no room even for the file, it tells the state, and that is kept.
+func TestBlackBoxStateToldOnly(t *testing.T) {
+	trace := filepath.Join(forTools(t), "trace")
+	p := newProject(t, traced(2, trace, "0")+`
+resource "terraform_data" "in_the_way" {
+  provisioner "local-exec" {
+    command = "mkdir errored.tfstate"
+  }
+}
+`)
+	p.run("bootstrap").must(t, Done)
+	p.store.failing(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/test/test.tfstate") {
+			return false
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	p.run("apply").must(t, Failed).says(t, "it is kept, sealed, in recovery/test.tfstate.age")
+	p.store.failing(nil)
+	p.run("recover").must(t, Done).says(t, "is the state again")
+	p.run("plan").must(t, Done)
+	countTraces(t, trace, 2, nil)
+}
+
 // A tmpfs without room refuses, and nothing is changed.
 func TestBlackBoxFullWork(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -409,6 +409,13 @@ func TestInOrder(t *testing.T) {
 			}
 		})
 	}
+	d := newDesk(t)
+	for _, summary := range []string{"Failed to save state", "Failed to persist state to backend"} {
+		d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: summary}}
+		if err := d.inOrder(t.Context(), 1, nil, false, nil); err == nil || !strings.Contains(err.Error(), "nothing of it was left") {
+			t.Errorf("%s: %v", summary, err)
+		}
+	}
 	r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{}}}
 	if err := r.inOrder(t.Context(), 0, nil, false, []journal.Entry{{}}); err != nil {
 		t.Errorf("over HTTP: %v", err)

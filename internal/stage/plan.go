@@ -171,6 +171,9 @@ func (r *root) warn() {
 // event handles what tofu tells while it works, and hands it on.
 func (r *root) event(next func(tofu.Event)) func(tofu.Event) {
 	return func(e tofu.Event) {
+		if len(e.State) > 0 {
+			r.dumped = e.State
+		}
 		switch e.Type {
 		case tofu.DiagnosticMsg:
 			r.diagnostics = append(r.diagnostics, e.Diagnostic)

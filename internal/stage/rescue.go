@@ -1,9 +1,7 @@
 package stage
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,17 +13,19 @@ import (
 	"slipway/internal/state"
 )
 
-// rescue looks for the state that tofu could not write to the store. It seals it
+// rescue looks for the state that tofu could not write to the store: it tells it where it
+// has no room for a file, and that may be cut off then. It seals it
 // once more and keeps it beside the result, and in the store if that takes it.
 func (r *root) rescue(ctx context.Context) (lost bool, err error) {
-	path := filepath.Join(r.dir, "errored.tfstate")
-	data, err := r.workFolder().Read(r.inWork(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		// Without room for the file, tofu prints it instead.
-		data, err = printedState(r.noise.Bytes()), nil
-	}
-	if err != nil || data == nil {
-		return false, err
+	data := []byte(r.dumped)
+	if data == nil {
+		data, err = r.workFolder().Read(r.inWork(filepath.Join(r.dir, "errored.tfstate")))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	sealed, err := secrets.Envelope(data, r.recipients)
 	if err != nil {
@@ -51,24 +51,6 @@ func (r *root) lostName() string { return r.fileName() + ".tfstate.age" }
 
 // lostKey is the folder in the store of what was lost of a state.
 func (r *root) lostKey() string { return "recovery/" + r.key + "/" }
-
-// printedState finds a sealed state in what tofu printed, or returns nil.
-func printedState(text []byte) []byte {
-	for at := bytes.IndexByte(text, '{'); at >= 0; {
-		var raw json.RawMessage
-		if json.NewDecoder(bytes.NewReader(text[at:])).Decode(&raw) == nil {
-			if _, err := state.ReadStamp("", raw); err == nil {
-				return raw
-			}
-		}
-		next := bytes.IndexByte(text[at+1:], '{')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
-	}
-	return nil
-}
 
 // A lostState is one that a run could not write.
 type lostState struct {

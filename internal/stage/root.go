@@ -3,6 +3,7 @@ package stage
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,14 +36,14 @@ type root struct {
 	// all of them, and only of a command that failed.
 	diagnostics []tofu.Diagnostic
 	noise       noise
-	unwritten   bool // an apply ended, and what it made may not be in the state
+	unwritten   bool            // an apply ended, and what it made may not be in the state
+	dumped      json.RawMessage // the state that an apply could not even write to a file
 }
 
 // noise keeps the first part of an output.
 type noise struct{ bytes.Buffer }
 
-// maxNoise bounds what a tool that prints without end can take of the memory. A
-// state that tofu prints for want of another place has room in it.
+// maxNoise bounds what a tool that prints without end can take of the memory.
 const maxNoise = 32 << 20
 
 func (n *noise) Write(p []byte) (int, error) {

@@ -22,7 +22,11 @@ type Event struct {
 	Changes    Changes    `json:"changes"`
 	Diagnostic Diagnostic `json:"diagnostic"`
 	Outputs    Outputs    `json:"outputs"`
-	TestRun    struct {
+
+	// State is the whole state, sealed as TF_ENCRYPTION says, of an apply that could write it
+	// neither to its store nor to a file.
+	State   json.RawMessage `json:"state"`
+	TestRun struct {
 		Run    string `json:"run"`
 		Status string `json:"status"` // pass, fail, error or skip
 	} `json:"test_run"`

@@ -1,0 +1,108 @@
+package stage
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"slipway/internal/tofu"
+)
+
+const stateThatWasLost = `{"serial":8,"lineage":"line","encrypted_data":"lost"}`
+
+// A state that tofu could not write is sealed once more, and kept beside the result and in
+// the store: from its file, or as tofu told it where there was no room for one.
+func TestRescue(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, told string
+		refusing   bool // the store takes no copy
+		lost       bool
+	}{
+		"nothing is lost":          {},
+		"a file":                   {file: stateThatWasLost, lost: true},
+		"told":                     {told: stateThatWasLost, lost: true},
+		"told, and a file cut off": {file: stateThatWasLost[:20], told: stateThatWasLost, lost: true},
+		"no copy in the store":     {file: stateThatWasLost, refusing: true, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.dir = filepath.Join(d.Work, "repository")
+			must(t, os.MkdirAll(d.dir, 0o700))
+			if c.file != "" {
+				must(t, os.WriteFile(filepath.Join(d.dir, "errored.tfstate"), []byte(c.file), 0o600))
+			}
+			if c.told != "" {
+				d.event(nil)(tofu.Event{Type: "log", State: json.RawMessage(c.told)})
+			}
+			d.event(nil)(tofu.Event{Type: "log"})
+			if c.refusing {
+				d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+					if r.Method == http.MethodPut {
+						w.WriteHeader(http.StatusForbidden)
+					}
+					return r.Method == http.MethodPut
+				}
+			}
+			lost, err := d.rescue(t.Context())
+			must(t, err)
+			if lost != c.lost {
+				t.Fatalf("lost: %v", lost)
+			}
+			kept, err := os.ReadFile(filepath.Join(d.Out, "recovery", d.lostName()))
+			if !c.lost {
+				if err == nil {
+					t.Error("something is kept")
+				}
+				return
+			}
+			must(t, err)
+			if data, err := d.identity.Open(kept); err != nil || string(data) != stateThatWasLost {
+				t.Errorf("kept: %q, %v", data, err)
+			}
+			copied, err := d.store.Read(t.Context(), d.lostKey()+"me.age")
+			said := d.Stderr.(*bytes.Buffer).String()
+			if c.refusing {
+				if !strings.Contains(said, "the store takes no copy of the lost state either: keep recovery/test.tfstate.age") {
+					t.Errorf("it says %q", said)
+				}
+				return
+			}
+			if err != nil || !bytes.Equal(copied, kept) || said != "" {
+				t.Errorf("the copy: %v; it says %q", err, said)
+			}
+		})
+	}
+}
+
+// What a tool planted in the state's place is not read.
+func TestRescueRefusesLinks(t *testing.T) {
+	d := newDesk(t)
+	d.dir = filepath.Join(d.Work, "repository")
+	must(t, os.MkdirAll(d.dir, 0o700))
+	secret := filepath.Join(t.TempDir(), "secret")
+	must(t, os.WriteFile(secret, []byte(stateThatWasLost), 0o600))
+	must(t, os.Symlink(secret, filepath.Join(d.dir, "errored.tfstate")))
+	if lost, err := d.rescue(t.Context()); err == nil {
+		t.Errorf("lost: %v, and it was read", lost)
+	}
+}
+
+// The state that came with the result of the run that lost it is found, too.
+func TestLostStatesFrom(t *testing.T) {
+	d := newDesk(t)
+	d.From = t.TempDir()
+	if found, err := d.lostStates(t.Context()); err != nil || len(found) != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	must(t, os.MkdirAll(filepath.Join(d.From, "recovery"), 0o755))
+	must(t, os.WriteFile(filepath.Join(d.From, "recovery", d.lostName()), []byte("sealed"), 0o600))
+	found, err := d.lostStates(t.Context())
+	if err != nil || len(found) != 1 || found[0].key != "" || string(found[0].sealed) != "sealed" || found[0].name != "recovery/test.tfstate.age" {
+		t.Errorf("%+v, %v", found, err)
+	}
+	refuses(t, d.restore(t.Context(), found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
+}
