@@ -82,7 +82,7 @@ func TestCopyLeavesBehind(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	// Before the environment is known, none is another.
-	c.session.environment = nil
+	c.environment = nil
 	if _, files := c.copied(); !slices.Contains(files, "environments/prod/main.tf") {
 		t.Errorf("it has %q", files)
 	}
@@ -178,7 +178,7 @@ func TestCopyFails(t *testing.T) {
 // named.
 func TestVariables(t *testing.T) {
 	d := newDesk(t)
-	d.session.environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
+	d.environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
 	d.credentials = map[string]string{
 		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
 		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",

@@ -165,7 +165,7 @@ func TestBindings(t *testing.T) {
 	d := newDesk(t)
 	d.withPlan(nil)
 	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
-	d.session.environment.Layers = layers
+	d.environment.Layers = layers
 	d.layer = layers[1]
 	for key, serial := range map[string]string{"test/net.tfstate": "3", "test/top.tfstate": "5"} {
 		must(t, d.store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
