@@ -36,7 +36,7 @@ func (d *desk) onCloud() (makeNetwork func(name string) (id string)) {
 	login, err := http.Post(url+"/identity/v3/auth/tokens", "application/json",
 		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "user", "domain": {"id": "default"}, "password": "word"}}}}}`))
 	must(d.t, err)
-	login.Body.Close()
+	defer login.Body.Close()
 	return func(name string) string {
 		d.t.Helper()
 		request, err := http.NewRequest(http.MethodPost, url+"/network/v2.0/networks", strings.NewReader(`{"network": {"name": "`+name+`"}}`))
