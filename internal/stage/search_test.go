@@ -37,11 +37,12 @@ func (d *desk) onCloud() (makeNetwork func(name string) (id string)) {
 		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "user", "domain": {"id": "default"}, "password": "word"}}}}}`))
 	must(d.t, err)
 	defer login.Body.Close()
+	token := login.Header.Get("X-Subject-Token")
 	return func(name string) string {
 		d.t.Helper()
 		request, err := http.NewRequest(http.MethodPost, url+"/network/v2.0/networks", strings.NewReader(`{"network": {"name": "`+name+`"}}`))
 		must(d.t, err)
-		request.Header.Set("X-Auth-Token", login.Header.Get("X-Subject-Token"))
+		request.Header.Set("X-Auth-Token", token)
 		response, err := http.DefaultClient.Do(request)
 		must(d.t, err)
 		defer response.Body.Close()
