@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +40,11 @@ var targets = []target{
 	{pkg: "internal/confine"},
 	{pkg: "internal/approval"},
 	{pkg: "internal/foreign", files: []string{"judge.go", "source.go", "providers.go"}},
+	{pkg: "internal/github", files: []string{"comment.go", "context.go", "event.go"}},
 	{pkg: "internal/stage", files: []string{
-		"apply.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go", "open.go",
-		"recover.go", "rescue.go", "reviewed.go", "seal.go", "variables.go",
+		"apply.go", "checks.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go",
+		"mask.go", "open.go", "output.go", "plan.go", "recover.go", "report.go", "rescue.go", "reviewed.go",
+		"root.go", "seal.go", "servers.go", "stage.go", "variables.go",
 	}, skip: "System|KillMatrix|BlackBoxKilled|LockProviders|Database|Stopped|FullWork"},
 }
 
@@ -51,9 +54,15 @@ const enough = 0.9
 func main() {
 	only := flag.String("only", "", "the package whose folder ends so")
 	budget := flag.Duration("budget", 40*time.Second, "time that the tests have for one mutant")
+	match := flag.String("match", "", "pattern of the names of the mutants that are made; empty: all")
+	skip := flag.String("skip", "", "pattern of tests that are not asked either, such as BlackBox")
 	known := flag.String("known", "dev/mutants/survivors", "file that explains survivors: one on each line, and why behind a tab")
 	flag.Parse()
 	reasons, err := readSurvivors(*known)
+	if err != nil {
+		fail(err)
+	}
+	chosen, err := regexp.Compile(*match)
 	if err != nil {
 		fail(err)
 	}
@@ -62,8 +71,11 @@ func main() {
 		if !strings.HasSuffix(t.pkg, *only) {
 			continue
 		}
+		if *skip != "" {
+			t.skip = strings.Trim(t.skip+"|"+*skip, "|")
+		}
 		begin := time.Now()
-		left, all, err := t.run(*budget)
+		left, all, err := t.run(chosen, *budget)
 		if err != nil {
 			fail(err)
 		}
@@ -79,7 +91,7 @@ func main() {
 			delete(reasons, m.name())
 		}
 		for name := range reasons {
-			if strings.HasPrefix(name, t.pkg+"/") {
+			if *match == "" && strings.HasPrefix(name, t.pkg+"/") {
 				fmt.Printf("  %s\tis explained, and does not survive\n", name)
 			}
 		}

@@ -55,8 +55,9 @@ type test struct {
 	reaches map[int]bool
 }
 
-// run returns the mutants of a target that no test notices, and how many there are.
-func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
+// run returns the mutants of a target that no test notices, and how many there are, of those
+// whose name matches.
+func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, all int, err error) {
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return nil, 0, err
@@ -69,17 +70,22 @@ func (t target) run(budget time.Duration) (left []mutant, all int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !match.MatchString(m.name()) })
+	if len(mutants) == 0 {
+		return nil, 0, nil
+	}
 	tests, err := t.tests(binary, work)
 	if err != nil {
 		return nil, 0, err
 	}
 	results := make([]bool, len(mutants))
+	known := &killers{of: map[string][]string{}}
 	var group sync.WaitGroup
 	turns := make(chan int)
 	for range runtime.NumCPU() {
 		group.Go(func() {
 			for i := range turns {
-				results[i] = t.noticed(binary, mutants[i], tests, budget)
+				results[i] = t.noticed(binary, mutants[i], tests, known, budget)
 				if !results[i] {
 					fmt.Fprintf(os.Stderr, "survives: %s\n", mutants[i].name())
 				}
@@ -214,9 +220,42 @@ func (t target) command(ctx context.Context, binary string, names []string, envi
 	return cmd
 }
 
+// killers remember which tests noticed a mutant of a function: the next one of that function
+// meets them first.
+type killers struct {
+	sync.Mutex
+	of map[string][]string // by file and function, the latest first
+}
+
+func (k *killers) add(m mutant, names []string) {
+	k.Lock()
+	defer k.Unlock()
+	key := m.file + " " + m.function
+	earlier := slices.DeleteFunc(slices.Clone(k.of[key]), func(name string) bool { return slices.Contains(names, name) })
+	k.of[key] = append(slices.Clone(names), earlier...)
+}
+
+// first returns the tests that reach a mutant, in the order in which it meets them.
+func (k *killers) first(m mutant, tests []test) []test {
+	k.Lock()
+	defer k.Unlock()
+	order := k.of[m.file+" "+m.function]
+	place := func(t test) int {
+		if i := slices.Index(order, t.name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	reached := slices.DeleteFunc(slices.Clone(tests), func(t test) bool { return !t.reaches[m.id] })
+	slices.SortStableFunc(reached, func(a, b test) int { return place(a) - place(b) })
+	return reached
+}
+
+var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
 // noticed says whether a test that reaches the mutant fails with it. One that takes much
 // longer than without has failed, too.
-func (t target) noticed(binary string, m mutant, tests []test, budget time.Duration) bool {
+func (t target) noticed(binary string, m mutant, tests []test, known *killers, budget time.Duration) bool {
 	var batch []string
 	var takes, spent time.Duration
 	try := func() bool {
@@ -225,16 +264,18 @@ func (t target) noticed(binary string, m mutant, tests []test, budget time.Durat
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second+4*takes)
 		defer cancel()
-		err := t.command(ctx, binary, batch, "SLIPWAY_MUTANT="+strconv.Itoa(m.id)).Run()
+		out, err := t.command(ctx, binary, batch, "SLIPWAY_MUTANT="+strconv.Itoa(m.id)).CombinedOutput()
+		var names []string
+		for _, match := range failedTest.FindAllSubmatch(out, -1) {
+			names = append(names, string(match[1]))
+		}
+		known.add(m, names)
 		var exit *exec.ExitError
 		batch, takes = nil, 0
 		return errors.As(err, &exit) || ctx.Err() != nil
 	}
-	for _, one := range tests {
-		if !one.reaches[m.id] {
-			continue
-		}
-		if spent += one.takes; spent > budget && len(batch) > 0 {
+	for i, one := range known.first(m, tests) {
+		if spent += one.takes; spent > budget && i > 0 {
 			break
 		}
 		batch, takes = append(batch, one.name), takes+one.takes

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -138,7 +139,7 @@ func (c *Cloud) change(ctx context.Context, id, want string, every time.Duration
 		case s.Status == want:
 			return nil
 		case s.Status == Failed || s.Status == Gone:
-			return fmt.Errorf("server %s is %s", s.Name+" "+id, s.Status)
+			return fmt.Errorf("server %s is %s", strings.TrimSpace(s.Name+" "+id), s.Status)
 		case !asked && (s.Status == Active || s.Status == Shutoff):
 			asked = true
 			// 409: it is on its way already.

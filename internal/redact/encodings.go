@@ -98,10 +98,8 @@ func quotations(text string) []string {
 	// A string always encodes.
 	_ = encoder.Encode(text)
 	escaped, _ := json.Marshal(text)
-	unquote := func(s string) string {
-		s = strings.TrimSpace(s)
-		return s[1 : len(s)-1]
-	}
+	// What stands between the first quote and the last: the encoder ends its line.
+	unquote := func(s string) string { return s[1:strings.LastIndexByte(s, '"')] }
 	template := strings.NewReplacer("${", "$${", "%{", "%%{")
 	return []string{
 		unquote(raw.String()),

@@ -18,12 +18,18 @@ import (
 
 const network = "openstack_networking_network_v2"
 
-// onCloud gives a desk the credentials of a simulated OpenStack, and a way to make a
-// network there as somebody beside OpenTofu would.
-func (d *desk) onCloud() (makeNetwork func(name string) (id string)) {
+// A deskCloud is a simulated OpenStack, as somebody beside OpenTofu uses it.
+type deskCloud struct {
+	t          *testing.T
+	url, token string
+}
+
+// onCloud gives a desk the credentials of one.
+func (d *desk) onCloud() *deskCloud {
 	d.t.Helper()
 	sim, err := openstack.Open(filepath.Join(d.t.TempDir(), "openstack.bolt"), "/-/openstack")
 	must(d.t, err)
+	sim.Pace = 10 * time.Millisecond
 	server := httptest.NewServer(sim)
 	d.t.Cleanup(func() {
 		server.Close()
@@ -37,21 +43,33 @@ func (d *desk) onCloud() (makeNetwork func(name string) (id string)) {
 		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "user", "domain": {"id": "default"}, "password": "word"}}}}}`))
 	must(d.t, err)
 	defer login.Body.Close()
-	token := login.Header.Get("X-Subject-Token")
-	return func(name string) string {
-		d.t.Helper()
-		request, err := http.NewRequest(http.MethodPost, url+"/network/v2.0/networks", strings.NewReader(`{"network": {"name": "`+name+`"}}`))
-		must(d.t, err)
-		request.Header.Set("X-Auth-Token", token)
-		response, err := http.DefaultClient.Do(request)
-		must(d.t, err)
-		defer response.Body.Close()
-		data, err := io.ReadAll(response.Body)
-		must(d.t, err)
-		var made struct{ Network struct{ ID string } }
-		must(d.t, json.Unmarshal(data, &made))
-		return made.Network.ID
+	return &deskCloud{d.t, url, login.Header.Get("X-Subject-Token")}
+}
+
+// make creates a resource, of which the body says what kind it is, and returns its ID.
+func (c *deskCloud) make(path, body string) (id string) {
+	c.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, c.url+path, strings.NewReader(body))
+	must(c.t, err)
+	request.Header.Set("X-Auth-Token", c.token)
+	response, err := http.DefaultClient.Do(request)
+	must(c.t, err)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	must(c.t, err)
+	var made map[string]struct{ ID string }
+	if err := json.Unmarshal(data, &made); err != nil || response.StatusCode >= 300 {
+		c.t.Fatalf("%s: %s: %s", path, response.Status, data)
 	}
+	for _, one := range made {
+		id = one.ID
+	}
+	return id
+}
+
+func (c *deskCloud) makeNetwork(name string) (id string) {
+	c.t.Helper()
+	return c.make("/network/v2.0/networks", `{"network": {"name": "`+name+`"}}`)
 }
 
 func inState(kind, id string) *tfjson.StateResource {
@@ -92,15 +110,15 @@ func TestSearchOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			makeNetwork := d.onCloud()
+			sim := d.onCloud()
 			if c.blind {
 				d.credentials = nil
 			}
 			var ids []string
 			for range c.networks {
-				ids = append(ids, makeNetwork("one"))
+				ids = append(ids, sim.makeNetwork("one"))
 			}
-			makeNetwork("another")
+			sim.makeNetwork("another")
 			s := &search{
 				root: d.root, account: journal.Account{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
@@ -137,8 +155,7 @@ func TestSearchOne(t *testing.T) {
 // Without the start of a run, that of the create has to do.
 func TestSearchSince(t *testing.T) {
 	d := newDesk(t)
-	makeNetwork := d.onCloud()
-	makeNetwork("one")
+	d.onCloud().makeNetwork("one")
 	s := &search{root: d.root, recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}}
 	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
 		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)

@@ -98,6 +98,10 @@ func (s *session) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.showMachines(ctx, servers, databases)
+}
+
+func (s *session) showMachines(ctx context.Context, servers, databases []machine) error {
 	if len(servers)+len(databases) == 0 {
 		fmt.Fprintf(&s.report, "%s has no servers and no databases\n", s.Environment)
 		return nil
@@ -152,6 +156,10 @@ func (s *session) power(ctx context.Context, done string, change func(*openstack
 	if err != nil {
 		return err
 	}
+	return s.powerMachines(ctx, servers, databases, done, change)
+}
+
+func (s *session) powerMachines(ctx context.Context, servers, databases []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
 	stop := s.result.Stage == "stop"
 	if s.environment.Protected && stop {
 		if err := s.confirmed(fmt.Sprintf("environment %s is protected, and stop shuts its servers down", s.Environment)); err != nil {

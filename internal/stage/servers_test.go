@@ -1,0 +1,108 @@
+package stage
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/openstack"
+)
+
+// withServer gives a desk a server in a simulated cloud: the smallest, with Debian 13.
+func (d *desk) withServer() machine {
+	d.t.Helper()
+	id := d.onCloud().make("/compute/v2.1/servers", `{"server": {"name": "backend", "imageRef": "11111111-0000-4000-8000-000000000002", "flavorRef": "00000000-0000-4000-8000-000064322d32"}}`)
+	return machine{address: "a.backend", id: id, name: "backend"}
+}
+
+func (d *desk) says(want string) {
+	d.t.Helper()
+	if text := d.report.masked(func(text string) string { return text }); !strings.Contains(text, want) {
+		d.t.Errorf("it does not say %q: %s", want, text)
+	}
+}
+
+// Servers are stopped, started and shown. Of a protected environment they are stopped only
+// by who names it.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	one := d.withServer()
+	servers, databases := []machine{one}, []machine{{name: "db"}}
+	cloud, err := d.cloud(t.Context())
+	must(t, err)
+	status := func(want string) {
+		t.Helper()
+		server, err := cloud.Get(t.Context(), one.id)
+		must(t, err)
+		if server.Status != want {
+			t.Errorf("the server is %s", server.Status)
+		}
+	}
+	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
+	d.says("backend is started\n")
+	must(t, d.showMachines(t.Context(), servers, nil))
+	d.says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
+
+	d.result.Stage = "stop"
+	d.environment.Protected = true
+	stop := func() error {
+		return d.powerMachines(t.Context(), servers, databases, "stopped", (*openstack.Cloud).Stop)
+	}
+	refuses(t, stop(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
+	status(openstack.Active)
+	d.Confirm = "test"
+	must(t, stop())
+	status(openstack.Shutoff)
+	d.says("backend is stopped\ndb is a managed database: it cannot be stopped, runs on and is charged\n")
+	d.Confirm, d.environment.Protected = "", false
+	must(t, stop())
+
+	d.result.Stage = "start"
+	d.environment.Protected = true
+	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
+	status(openstack.Active)
+}
+
+// What cannot be asked for is refused with the variable that is missing; who has none of a
+// kind needs nothing for it.
+func TestServersRefused(t *testing.T) {
+	d := newDesk(t)
+	must(t, d.showMachines(t.Context(), nil, nil))
+	d.says("test has no servers and no databases\n")
+	must(t, d.powerMachines(t.Context(), nil, []machine{{name: "db"}}, "started", nil))
+	d.says("test has no servers\n")
+	if text := d.report.masked(func(text string) string { return text }); strings.Contains(text, "db") {
+		t.Errorf("start speaks of the database: %s", text)
+	}
+	one := []machine{{name: "one"}}
+	for _, act := range []func() error{
+		func() error { return d.showMachines(t.Context(), one, nil) },
+		func() error { return d.powerMachines(t.Context(), one, nil, "stopped", (*openstack.Cloud).Stop) },
+	} {
+		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, by which its servers are found", "--variable=OS_AUTH_URL")
+	}
+	refuses(t, d.showMachines(t.Context(), nil, one), "the credentials of test have no OVH_ENDPOINT, by which its databases are found", "--variable=OVH_ENDPOINT")
+	d.credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
+	refuses(t, d.showMachines(t.Context(), nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
+}
+
+// A server that is gone, or cannot be asked, is no success.
+func TestServersFail(t *testing.T) {
+	d := newDesk(t)
+	one := d.withServer()
+	one.id = "22222222-2222-4222-8222-222222222222"
+	if err := d.powerMachines(t.Context(), []machine{one}, nil, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+		t.Errorf("got %v", err)
+	}
+	must(t, d.showMachines(t.Context(), []machine{one}, nil))
+	d.says("backend  gone             a.backend\n")
+	d.openstack = nil
+	d.credentials["OS_PASSWORD"] = ""
+	refuses(t, d.showMachines(t.Context(), []machine{one}, nil), "have no OS_PASSWORD", "")
+	d.credentials["OS_AUTH_URL"], d.credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
+	began := time.Now()
+	if err := d.showMachines(t.Context(), []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
+		t.Errorf("got %v after %s", err, time.Since(began))
+	}
+}
