@@ -185,6 +185,11 @@ func (t target) tests(binary, work string) ([]test, error) {
 		return nil, err
 	}
 	slices.SortFunc(tests, func(a, b test) int { return int(a.takes - b.takes) })
+	for _, one := range tests {
+		if one.takes > time.Second {
+			fmt.Fprintf(os.Stderr, "%s takes %s\n", one.name, one.takes.Round(time.Second/10))
+		}
+	}
 	return tests, nil
 }
 

@@ -21,17 +21,15 @@ func (s *session) apply(ctx context.Context) error {
 	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
 		return err
 	}
-	if s.Plan == "" && (s.environment.Protected || s.Digest != "") {
-		s.Reviewed = true
-	}
-	if s.Reviewed && s.store == nil {
+	kept := s.takesKept()
+	if kept && s.store == nil {
 		return refusal.New("dagger call apply --env="+s.Environment+" --plan=.slipway/plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
 	}
 	roots, err := s.roots()
 	if err != nil {
 		return err
 	}
-	if s.Plan != "" || s.Reviewed {
+	if kept || s.Plan != "" {
 		return s.applyReviewed(ctx, roots)
 	}
 	var hosts []remote.Host
@@ -47,6 +45,12 @@ func (s *session) apply(ctx context.Context) error {
 		hosts = append(hosts, made...)
 	}
 	return s.await(ctx, hosts)
+}
+
+// takesKept says that an apply takes the plan that is kept in the bucket: it was told to, or
+// has to take one that was reviewed, and was given none.
+func (s *session) takesKept() bool {
+	return s.Reviewed || s.Plan == "" && (s.environment.Protected || s.Digest != "")
 }
 
 // destroy takes everything away, the last layer first.

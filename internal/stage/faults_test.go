@@ -20,6 +20,13 @@ import (
 
 const one = `resource "terraform_data" "one" { input = "one" }`
 
+// aHost is one that an apply would wait for if it had a key.
+const aHost = `
+output "ansible_inventory" {
+  value = { host = "192.0.2.1", user = "debian", port = 22, known_hosts = "x" }
+}
+`
+
 // Each case that a stage must refuse before any tool starts, with its sentence
 // and its hint.
 func TestBlackBoxRefuses(t *testing.T) {

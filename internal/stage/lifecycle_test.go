@@ -78,8 +78,8 @@ func TestBlackBoxLifecycle(t *testing.T) {
 
 // up is bootstrap and apply, and safe to repeat.
 func TestBlackBoxUp(t *testing.T) {
-	p := newProject(t, `resource "terraform_data" "one" {}`)
-	p.run("up").must(t, Done).says(t, "made bucket", "1 to create")
+	p := newProject(t, one+aHost)
+	p.run("up").must(t, Done).says(t, "made bucket", "1 to create", "the hosts are not waited for")
 	again := p.run("up").must(t, Done).says(t, "No changes")
 	if slices.ContainsFunc(again.result.Timings, func(s Timing) bool { return s.Step == "apply test" }) {
 		t.Error("the second up applies")

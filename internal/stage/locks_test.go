@@ -27,6 +27,7 @@ const testKey = "test/test.tfstate"
 type desk struct {
 	*root
 	t     *testing.T
+	url   string                                            // of the store
 	fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
 }
 
@@ -41,6 +42,7 @@ func newDesk(t *testing.T) *desk {
 		}
 	}))
 	t.Cleanup(server.Close)
+	d.url = server.URL
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

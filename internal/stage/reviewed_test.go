@@ -145,6 +145,30 @@ func TestVerifyFolder(t *testing.T) {
 	}
 }
 
+// An apply plans for itself only where nobody asks for a plan that was reviewed.
+func TestTakesKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		options   Options
+		protected bool
+		want      bool
+	}{
+		"plain":                        {},
+		"told to":                      {options: Options{Reviewed: true}, want: true},
+		"by digest":                    {options: Options{Digest: "sha256:1"}, want: true},
+		"protected":                    {protected: true, want: true},
+		"of a folder":                  {options: Options{Plan: "/plan"}},
+		"of a folder, by digest":       {options: Options{Plan: "/plan", Digest: "sha256:1"}},
+		"of a folder, protected":       {options: Options{Plan: "/plan"}, protected: true},
+		"of a folder, and told to":     {options: Options{Plan: "/plan", Reviewed: true}, want: true},
+		"protected, and by its digest": {options: Options{Digest: "sha256:1"}, protected: true, want: true},
+	} {
+		s := &session{Options: c.options, environment: &environment.Environment{Protected: c.protected}}
+		if got := s.takesKept(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // The command that makes a new plan has what this one had.
 func TestPlanCommand(t *testing.T) {
 	for want, o := range map[string]Options{

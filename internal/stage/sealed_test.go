@@ -25,7 +25,7 @@ import (
 // A protected environment takes a plan that was sealed before, once, and no
 // other.
 func TestBlackBoxProtected(t *testing.T) {
-	p := newProject(t, one)
+	p := newProject(t, one+aHost)
 	p.protected()
 	p.run("bootstrap").must(t, Done)
 	p.run("apply").must(t, BadInput).says(t, "there is no plan of test in bucket slipway-test", "hint: dagger call plan --env=test --keep")
@@ -38,7 +38,7 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("apply").must(t, BadInput).says(t, "environment test is protected, and --digest does not say which plan was reviewed").startsNothing(t)
 	p.run("apply", reviewedPlan).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
 	p.run("apply", planOf(planned)).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
-	p.run("apply", seen(planned)).must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done")
+	p.run("apply", seen(planned)).must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "the hosts are not waited for")
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, BadInput).says(t, `was applied already, or begun, by run "run11"`)
 

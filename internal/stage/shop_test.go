@@ -1,0 +1,398 @@
+//go:build blackbox
+
+package stage
+
+import (
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"slipway/internal/confine"
+	"slipway/internal/journal"
+	"slipway/internal/tofu"
+)
+
+// newShop is a desk with the real OpenTofu, whose state is a file that is not encrypted:
+// each of its commands takes a tenth of a second. Locks and journals are in the store.
+func newShop(t *testing.T, code string, files ...string) *desk {
+	t.Helper()
+	if _, err := exec.LookPath("tofu"); err != nil {
+		t.Fatal("tofu is not in PATH: make test puts it there")
+	}
+	d := newDesk(t)
+	d.Work = forTools(t)
+	must(t, d.workFolder().Open())
+	must(t, d.workFolder().Make("home", "tmp", "data", "plans", "root"))
+	d.dir = d.path("root")
+	d.tool = d.bare(d.dir, &d.noise)
+	d.row = &Layer{Name: "test", Changes: map[string]int{}}
+	d.result.Layers = []*Layer{d.row}
+	d.file("main.tf", code)
+	for pair := range slices.Chunk(files, 2) {
+		d.file(pair[0], pair[1])
+	}
+	if exit, err := d.tool.Run(t.Context(), io.Discard, "init", "-input=false", "-no-color"); err != nil || exit != 0 {
+		t.Fatalf("tofu init: %d, %v\n%s", exit, err, d.noise.String())
+	}
+	d.noise.Reset()
+	return d
+}
+
+// file writes one of the root's, for the tools.
+func (d *desk) file(name, text string) {
+	d.t.Helper()
+	path := filepath.Join(d.dir, name)
+	must(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(d.t, os.WriteFile(path, []byte(text), 0o644))
+	must(d.t, confine.Give(d.dir))
+}
+
+// made applies the code.
+func (d *desk) made() {
+	d.t.Helper()
+	summary, err := d.planned(d.t.Context(), tofu.Plan{})
+	must(d.t, err)
+	if !summary.Empty() {
+		_, err = d.applyPlan(d.t.Context())
+		must(d.t, err)
+	}
+}
+
+// addresses in the state.
+func (d *desk) inState() string {
+	d.t.Helper()
+	recorded, err := d.recorded(d.t.Context())
+	must(d.t, err)
+	return strings.Join(slices.Sorted(maps.Keys(recorded)), " ")
+}
+
+func (d *desk) text() string { return d.report.masked(func(text string) string { return text }) }
+
+func (d *desk) progress() string { return d.Stderr.(interface{ String() string }).String() }
+
+// fails wants an error that says all of these.
+func fails(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Error("it does not fail")
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("it does not say %q: %v", text, err)
+		}
+	}
+}
+
+const shopCode = `
+variable "password" {
+  default   = "a-password-of-the-shop"
+  sensitive = true
+}
+resource "terraform_data" "one" { input = "one" }
+resource "terraform_data" "two" { input = var.password }
+output "name" { value = terraform_data.one.output }
+output "password" {
+  value     = var.password
+  sensitive = true
+}
+`
+
+// A plan is applied under the lock and a journal, and both are gone behind it.
+func TestBlackBoxApplyPlan(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, shopCode)
+	summary, err := d.planned(t.Context(), tofu.Plan{})
+	must(t, err)
+	if d.row.Changes["create"] != 2 || len(d.row.Changes) != 1 || d.row.Outputs != 2 || len(summary.Changes) != 2 || len(d.creates) != 2 {
+		t.Errorf("the plan is %+v, %+v, %q", d.row, summary, d.creates)
+	}
+	outputs, err := d.applyPlan(t.Context())
+	must(t, err)
+	if string(outputs["name"].Value) != `"one"` || !d.row.Applied || d.unwritten {
+		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.row.Applied, d.unwritten)
+	}
+	for _, want := range []string{"test: planning\n", "test: applying\n", "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
+		if !strings.Contains(d.progress(), want) {
+			t.Errorf("it does not tell %q: %s", want, d.progress())
+		}
+	}
+	if keys, lock := d.journals(), d.lockID(); len(keys) != 0 || lock != "" {
+		t.Errorf("it leaves %q and the lock %q", keys, lock)
+	}
+	if got := d.inState(); got != "terraform_data.one terraform_data.two" {
+		t.Errorf("the state has %s", got)
+	}
+	if n := len(d.result.Timings); n != 3 || d.result.Timings[2].Step != "apply test" {
+		t.Errorf("timings: %v", d.result.Timings)
+	}
+	// What the state marks is known to the mask.
+	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+		t.Error(text)
+	}
+	again, err := d.planned(t.Context(), tofu.Plan{})
+	if err != nil || !again.Empty() {
+		t.Errorf("the next plan is %+v, %v", again, err)
+	}
+	gone, err := d.planned(t.Context(), tofu.Plan{Destroy: true})
+	if err != nil || len(gone.Losses()) != 2 {
+		t.Errorf("the plan of the end is %+v, %v", gone, err)
+	}
+}
+
+// What an apply that failed leaves depends on whether the state surely holds what it did.
+func TestBlackBoxApplyPlanFails(t *testing.T) {
+	t.Parallel()
+	provisioner := func(command string) string {
+		return "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"bad\" {\n  depends_on = [terraform_data.one]\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
+	}
+	for name, c := range map[string]struct {
+		code      string
+		says      []string
+		stays     bool // journal and lock
+		unwritten bool
+		applied   bool // though nobody knows what of it is in the state
+	}{
+		"in order":       {code: provisioner("exit 1"), says: []string{"tofu apply of test failed"}},
+		"tofu is killed": {code: provisioner("kill -9 $PPID"), says: []string{"tofu was killed", "may not be in the state; then: dagger call recover --env=test"}, stays: true, unwritten: true},
+		"a state is left": {
+			code: provisioner("echo '{}' > errored.tfstate"),
+			says: []string{"the state of test could not be written: it is kept, sealed, in recovery/test.tfstate.age; then: dagger call recover --env=test"}, stays: true, unwritten: true,
+		},
+		"a state is left that cannot be read": {code: provisioner("mkfifo errored.tfstate"), says: []string{"errored.tfstate is no regular file"}, stays: true, unwritten: true, applied: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newShop(t, c.code)
+			_, err := d.planned(t.Context(), tofu.Plan{})
+			must(t, err)
+			_, err = d.applyPlan(t.Context())
+			fails(t, err, c.says...)
+			if d.row.Applied != c.applied || d.unwritten != c.unwritten {
+				t.Errorf("applied: %v, unwritten: %v", d.row.Applied, d.unwritten)
+			}
+			if keys, lock := d.journals(), d.lockID(); (len(keys) > 0) != c.stays || (lock != "") != c.stays {
+				t.Errorf("it leaves %q and the lock %q", keys, lock)
+			}
+		})
+	}
+}
+
+// Nothing is begun without the lock.
+func TestBlackBoxApplyPlanLocked(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, shopCode)
+	_, err := d.planned(t.Context(), tofu.Plan{})
+	must(t, err)
+	d.locked("laptop")
+	_, err = d.applyPlan(t.Context())
+	refuses(t, err, "the state of test is locked by root@host", "dagger call unlock --env=test")
+	if got := d.inState(); got != "" {
+		t.Errorf("the state has %s", got)
+	}
+}
+
+// A plan that fails says why, masked, and leaves no summary.
+func TestBlackBoxPlannedFails(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, shopCode)
+	d.made()
+	d.file("main.tf", shopCode + "resource \"terraform_data\" \"three\" {\n  lifecycle {\n    precondition {\n      condition     = terraform_data.one.output == \"two\"\n      error_message = \"it is not two\"\n    }\n  }\n}\n")
+	summary, err := d.planned(t.Context(), tofu.Plan{})
+	fails(t, err, "tofu plan of test failed")
+	if !summary.Empty() || !strings.Contains(d.complaints.String(), "test: error: Resource precondition failed") || !strings.Contains(d.complaints.String(), "it is not two") {
+		t.Errorf("%+v, complaints: %s", summary, d.complaints.String())
+	}
+}
+
+// Outputs are shown, those that are sensitive by name only.
+func TestBlackBoxOutputs(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, shopCode)
+	if outputs, err := d.outputs(t.Context()); err != nil || len(outputs) != 0 {
+		t.Errorf("%v, %v", outputs, err)
+	}
+	d.made()
+	d.mask = newMask()
+	outputs, err := d.outputs(t.Context())
+	must(t, err)
+	d.showOutputs(outputs)
+	if text := d.text(); text != "test: name = one\ntest: password = (sensitive)\n" {
+		t.Errorf("it says %s", text)
+	}
+	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+		t.Error(text)
+	}
+	d.file("terraform.tfstate", "{")
+	if _, err := d.outputs(t.Context()); err == nil {
+		t.Error("a damaged state has outputs")
+	}
+}
+
+// The state tells its managed resources, those of modules too, and forgets what it is told
+// to.
+func TestBlackBoxRecorded(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, "module \"child\" {\n  source = \"./child\"\n}\ndata \"terraform_remote_state\" \"x\" {\n  backend = \"local\"\n  config = {path = \"${path.module}/other\"}\n}\nresource \"terraform_data\" \"one\" {}\n",
+		"child/main.tf", "resource \"terraform_data\" \"within\" {}\n", "other", `{"version": 4, "terraform_version": "1.12.0", "serial": 1, "lineage": "x", "outputs": {}, "resources": []}`)
+	d.made()
+	if got := d.inState(); got != "module.child.terraform_data.within terraform_data.one" {
+		t.Errorf("the state has %q", got)
+	}
+	must(t, d.forget(t.Context()))
+	must(t, d.forget(t.Context(), "module.child.terraform_data.within"))
+	if got := d.inState(); got != "terraform_data.one" {
+		t.Errorf("the state has %q", got)
+	}
+	fails(t, d.forget(t.Context(), "terraform_data.none"), "tofu state rm of test failed")
+	d.file("terraform.tfstate", "{")
+	_, err := d.recorded(t.Context())
+	fails(t, err, "tofu show of test failed")
+}
+
+// What was made is imported: all at once where that changes nothing, else one by one, and
+// what a provider refuses is named and left.
+func TestBlackBoxTakeIn(t *testing.T) {
+	t.Parallel()
+	entry := func(name, id string) journal.Entry {
+		return journal.Entry{Address: "terraform_data." + name, Action: "create", IDKey: "id", ID: id}
+	}
+	for name, c := range map[string]struct {
+		code string
+		made []journal.Entry
+		left string
+		says []string
+		has  string
+	}{
+		"nothing": {},
+		"at once": {
+			code: "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\nresource \"terraform_data\" \"other\" {}\n",
+			made: []journal.Entry{entry("one", "id-${x}-1"), entry("two", "id-2")},
+			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two",
+		},
+		"one by one": {
+			code: "resource \"terraform_data\" \"one\" { input = 1 }\nresource \"terraform_data\" \"two\" {}\n",
+			made: []journal.Entry{entry("one", "id-1"), entry("two", "id-2")},
+			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two",
+		},
+		"one is not in the code": {
+			code: "resource \"terraform_data\" \"one\" {}\n", made: []journal.Entry{entry("one", "id-1"), entry("two", "id-2")},
+			left: "terraform_data.two", says: []string{"terraform_data.one was made, and is taken into the state (id)"}, has: "terraform_data.one",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newShop(t, c.code)
+			left, err := d.takeIn(t.Context(), c.made)
+			must(t, err)
+			if got := strings.Join(addresses(left), " "); got != c.left {
+				t.Errorf("left is %q", got)
+			}
+			for _, want := range c.says {
+				d.says(want)
+			}
+			if n := strings.Count(d.text(), "is taken into the state"); n != len(c.says) {
+				t.Errorf("it says %s", d.text())
+			}
+			if got := d.inState(); got != c.has {
+				t.Errorf("the state has %q", got)
+			}
+			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
+				t.Error("the import blocks are left")
+			}
+			if len(d.diagnostics) > 0 || d.noise.Len() > 0 {
+				t.Errorf("it keeps %v, %s", d.diagnostics, d.noise.String())
+			}
+			recorded, err := d.recorded(t.Context())
+			must(t, err)
+			for _, e := range c.made {
+				if one := recorded[e.Address]; one != nil && attribute(one, "id") != e.ID {
+					t.Errorf("%s has the id %s", e.Address, attribute(one, "id"))
+				}
+			}
+		})
+	}
+}
+
+// Where its own id does not say enough, a resource is imported by a longer one, of values
+// that the code says, or that another import tells.
+func TestBlackBoxTakeInComposed(t *testing.T) {
+	importIDs["terraform_data"] = "{input}/{id}"
+	defer delete(importIDs, "terraform_data")
+	d := newShop(t, `
+resource "terraform_data" "one" { input = "eins" }
+resource "terraform_data" "two" { input = terraform_data.one.id }
+resource "terraform_data" "three" {}
+`)
+	d.row.Changes["create"], d.row.Outputs = 7, 7
+	left, err := d.takeIn(t.Context(), []journal.Entry{
+		{Address: "terraform_data.two", Action: "create", IDKey: "id", ID: "2"}, {Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"},
+		{Address: "terraform_data.three", Action: "create", IDKey: "id", ID: "3"},
+	})
+	must(t, err)
+	if got := strings.Join(addresses(left), " "); got != "terraform_data.three" {
+		t.Errorf("left is %q", got)
+	}
+	recorded, err := d.recorded(t.Context())
+	must(t, err)
+	if one, two := recorded["terraform_data.one"], recorded["terraform_data.two"]; one == nil || two == nil || attribute(one, "id") != "eins/1" || attribute(two, "id") != "eins/1/2" {
+		t.Errorf("one: %+v, two: %+v", one, two)
+	}
+	if len(d.row.Changes) != 0 || d.row.Outputs != 0 || d.creates != nil {
+		t.Errorf("the row of the result is %+v", d.row)
+	}
+}
+
+// What the journal says was done, and the state does not, is put right; what cannot be is
+// named.
+func TestBlackBoxReconcile(t *testing.T) {
+	t.Parallel()
+	made := func(name, id string) journal.Entry {
+		return journal.Entry{Kind: journal.Complete, Address: "terraform_data." + name, Action: "create", IDKey: "id", ID: id}
+	}
+	d := newShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"gone\" {}\nresource \"terraform_data\" \"new\" {}\nresource \"terraform_data\" \"replaced\" {}\nresource \"terraform_data\" \"plain\" {}\n")
+	d.made()
+	must(t, d.forget(t.Context(), "terraform_data.new", "terraform_data.plain"))
+	before, err := d.recorded(t.Context())
+	must(t, err)
+	open, err := d.reconcile(t.Context(), journal.Account{
+		Gone: []journal.Entry{{Address: "terraform_data.gone"}, {Address: "terraform_data.never"}},
+		Made: []journal.Entry{
+			made("one", attribute(before["terraform_data.one"], "id")), made("new", "id-new"), made("replaced", "id-of-another"),
+			{Address: "terraform_data.plain"}, made("lost", "id-lost"),
+		},
+	})
+	must(t, err)
+	if got := strings.Join(open, " "); got != "terraform_data.plain terraform_data.lost" {
+		t.Errorf("open are %q", got)
+	}
+	for _, want := range []string{
+		"terraform_data.gone was deleted, and is taken out of the state\n", "terraform_data.plain was made, and its provider tells no ID to import it by\n",
+		"terraform_data.new was made, and is taken into the state (id)\n", "terraform_data.replaced was made, and is taken into the state (id)\n",
+		"terraform_data.lost was made, and could not be taken into the state: its id is id-lost\n",
+	} {
+		d.says(want)
+	}
+	if text := d.text(); strings.Contains(text, "never") || strings.Contains(text, "the state holds all") || strings.Contains(text, ".one ") {
+		t.Errorf("it says %s", text)
+	}
+	after, err := d.recorded(t.Context())
+	must(t, err)
+	if after["terraform_data.gone"] != nil || attribute(after["terraform_data.new"], "id") != "id-new" || attribute(after["terraform_data.replaced"], "id") != "id-of-another" {
+		t.Errorf("the state has %+v", after)
+	}
+
+	d = newShop(t, "resource \"terraform_data\" \"one\" {}\n")
+	d.made()
+	recorded, err := d.recorded(t.Context())
+	must(t, err)
+	open, err = d.reconcile(t.Context(), journal.Account{Made: []journal.Entry{made("one", attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
+	if err != nil || len(open) > 0 || d.text() != "test: the state holds all that was made\n" {
+		t.Errorf("open are %q, %v, it says %s", open, err, d.text())
+	}
+}
