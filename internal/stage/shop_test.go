@@ -202,7 +202,7 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, shopCode)
 	d.made()
-	d.file("main.tf", shopCode + "resource \"terraform_data\" \"three\" {\n  lifecycle {\n    precondition {\n      condition     = terraform_data.one.output == \"two\"\n      error_message = \"it is not two\"\n    }\n  }\n}\n")
+	d.file("main.tf", shopCode+"resource \"terraform_data\" \"three\" {\n  lifecycle {\n    precondition {\n      condition     = terraform_data.one.output == \"two\"\n      error_message = \"it is not two\"\n    }\n  }\n}\n")
 	summary, err := d.planned(t.Context(), tofu.Plan{})
 	fails(t, err, "tofu plan of test failed")
 	if !summary.Empty() || !strings.Contains(d.complaints.String(), "test: error: Resource precondition failed") || !strings.Contains(d.complaints.String(), "it is not two") {
