@@ -100,17 +100,10 @@ func (r *root) init(ctx context.Context) error {
 	if r.stamp, err = r.stampOf(ctx, r.key); err != nil {
 		return err
 	}
-	config := tofu.Init{}
-	if r.store != nil {
-		config.Backend = r.bucket().Backend(r.key)
-	} else {
-		config.Backend = r.server().Backend(r.key)
-	}
-	_, err = os.Stat(r.lockFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	config, err := r.settings()
+	if err != nil {
 		return err
 	}
-	config.ReadOnly = err == nil
 	return r.timed("init "+r.name, func() error {
 		code, err := r.tool.Run(ctx, &r.noise, config.Args()...)
 		if err != nil || code != tofu.ExitOK {
@@ -119,6 +112,22 @@ func (r *root) init(ctx context.Context) error {
 		r.noise.Reset()
 		return r.refuseFetched(r.environment, r.dir, r.path("data", r.fileName()))
 	})
+}
+
+// settings say where tofu finds the state, and keep it from changing a lock file that
+// is there.
+func (r *root) settings() (config tofu.Init, err error) {
+	if r.store != nil {
+		config.Backend = r.bucket().Backend(r.key)
+	} else {
+		config.Backend = r.server().Backend(r.key)
+	}
+	_, err = os.Stat(r.lockFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tofu.Init{}, err
+	}
+	config.ReadOnly = err == nil
+	return config, nil
 }
 
 func (r *root) lockFile() string { return filepath.Join(r.dir, ".terraform.lock.hcl") }
