@@ -32,12 +32,9 @@ func (s *session) stateList(ctx context.Context) error {
 
 func (r *root) listState(ctx context.Context) error {
 	list, code, err := r.tool.Output(ctx, tofu.StateListArgs()...)
-	if err != nil || code != tofu.ExitOK {
-		// Of a state that was never written, tofu says that there is none.
-		if !bytes.Contains(r.noise.Bytes(), []byte("No state file was found")) {
-			return r.failed(ctx, "state list", err)
-		}
-		list = nil
+	// Of a state that was never written, tofu says that there is none.
+	if (err != nil || code != tofu.ExitOK) && !strings.Contains(r.noise.String(), "No state file was found") {
+		return r.failed(ctx, "state list", err)
 	}
 	r.showAddresses(list)
 	return nil

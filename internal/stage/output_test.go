@@ -28,7 +28,7 @@ func TestShowAddresses(t *testing.T) {
 func TestListNoState(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
-	d.noise.WriteString("Error: No state file was found!\n")
+	_, _ = d.noise.Write([]byte("Error: No state file was found!\n"))
 	must(t, d.listState(t.Context()))
 	d.says("test: nothing\n")
 }

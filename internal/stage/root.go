@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"slipway/internal/environment"
 	"slipway/internal/plan"
@@ -40,17 +41,34 @@ type root struct {
 	dumped      json.RawMessage // the state that an apply could not even write to a file
 }
 
-// noise keeps the first part of an output.
-type noise struct{ bytes.Buffer }
+// noise keeps the first part of an output. What a tool prints to its two outputs may come
+// at once. The buffer is not embedded: by its ReadFrom io.Copy would go past Write, and
+// keep all.
+type noise struct {
+	lock sync.Mutex
+	kept bytes.Buffer
+}
 
 // maxNoise bounds what a tool that prints without end can take of the memory.
 const maxNoise = 32 << 20
 
 func (n *noise) Write(p []byte) (int, error) {
-	if room := maxNoise - n.Len(); room > 0 {
-		n.Buffer.Write(p[:min(room, len(p))])
-	}
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.kept.Write(p[:min(maxNoise-n.kept.Len(), len(p))])
 	return len(p), nil
+}
+
+func (n *noise) String() string {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	return n.kept.String()
+}
+
+func (n *noise) Reset() {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.kept.Reset()
 }
 
 // roots copies the repository and makes the chosen layers ready, in order.
@@ -159,7 +177,7 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 		}
 		r.complain(explain(d))
 	}
-	if r.noise.Len() > 0 {
+	if r.noise.String() != "" {
 		if doubt == "" {
 			r.complain(strings.TrimSpace(r.noise.String()))
 		} else {

@@ -1,14 +1,15 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"slipway/internal/environment"
@@ -27,24 +28,55 @@ func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
 	return d
 }
 
-// All of an output that has no end is taken, and only its first part is kept.
+// All of an output that has no end is taken, and only its first part is kept, whichever
+// way it comes.
 func TestNoise(t *testing.T) {
 	var n noise
-	write := func(text []byte, kept int) {
+	write := func(text string, kept int) {
 		t.Helper()
-		before := n.Len()
-		if taken, err := n.Write(text); taken != len(text) || err != nil || n.Len()-before != kept {
-			t.Errorf("%d and %v of %d, of which %d are kept, want %d", taken, err, len(text), n.Len()-before, kept)
+		before := len(n.String())
+		if taken, err := n.Write([]byte(text)); taken != len(text) || err != nil || len(n.String())-before != kept {
+			t.Errorf("%d and %v of %d, of which %d are kept, want %d", taken, err, len(text), len(n.String())-before, kept)
 		}
 	}
-	write([]byte("one "), 4)
-	write(bytes.Repeat([]byte("x"), maxNoise-5), maxNoise-5)
-	write([]byte("two"), 1)
-	write([]byte("three"), 0)
-	if text := n.Bytes(); !bytes.HasPrefix(text, []byte("one xx")) || !bytes.HasSuffix(text, []byte("xxt")) {
+	write("one ", 4)
+	write(strings.Repeat("x", maxNoise-5), maxNoise-5)
+	write("two", 1)
+	write("three", 0)
+	if text := n.String(); !strings.HasPrefix(text, "one xx") || !strings.HasSuffix(text, "xxt") {
 		t.Error("it is not the first part")
 	}
+	n.Reset()
+	if n.String() != "" {
+		t.Error("it is not empty again")
+	}
+	// As os/exec does it with what a tool prints.
+	const all = maxNoise + 1000
+	if taken, err := io.Copy(&n, io.LimitReader(endless{}, all)); taken != all || err != nil || len(n.String()) != maxNoise {
+		t.Errorf("%d and %v, of which %d are kept", taken, err, len(n.String()))
+	}
 }
+
+// Both outputs of a tool may write at once.
+func TestNoiseAtOnce(t *testing.T) {
+	var n noise
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 1000 {
+				_, _ = n.Write([]byte("a line\n"))
+			}
+		})
+	}
+	group.Wait()
+	if got := strings.Count(n.String(), "a line\n"); got != 4000 {
+		t.Errorf("%d lines are kept", got)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // What tofu says of the state itself has neither an address nor a place, and says so.
 func TestOfState(t *testing.T) {
@@ -138,7 +170,7 @@ func TestFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _, _ := quiet(t, "apply")
 			r := &root{session: s, name: "test", unwritten: c.unwritten, diagnostics: c.diagnostics}
-			r.noise.WriteString(c.noise)
+			_, _ = r.noise.Write([]byte(c.noise))
 			if c.ctx == nil {
 				c.ctx = t.Context()
 			}
@@ -148,7 +180,7 @@ func TestFailed(t *testing.T) {
 			if got := s.complaints.String(); got != c.complaints {
 				t.Errorf("it complains %q, want %q", got, c.complaints)
 			}
-			if r.noise.Len() > 0 {
+			if r.noise.String() != "" {
 				t.Error("the next command says it once more")
 			}
 		})

@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 }
 
 // A run that its deadline ended has failed, whatever the stage made of it.
-func TestRunStopped(t *testing.T) {
+func TestDeadline(t *testing.T) {
 	for want, err := range map[string]error{
 		"the run was stopped before it had finished":                  nil,
 		"the run was stopped before it had finished\nno wood is left": errors.New("no wood is left"),
