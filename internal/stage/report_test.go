@@ -187,14 +187,14 @@ func TestCommentRefuses(t *testing.T) {
 		change func(f *forge)
 		want   string
 	}{
-		"no results":            {func(f *forge) { f.GitHub.Results = t.TempDir() }, "there is no result of any environment"},
-		"no context":            {func(f *forge) { f.GitHub.Context = "/nonexistent" }, "nothing says which repository of GitHub this is"},
-		"no token":              {func(f *forge) { f.GitHub.Token = "/nonexistent" }, "no token for GitHub is given"},
-		"a wrong token":         {func(f *forge) { f.Inject(githubsim.Fault{Status: 401, Body: `{"message": "Bad credentials"}`}) }, "Bad credentials"},
-		"no JSON":               {func(f *forge) { f.leave("test", "{") }, unknown},
-		"of another version":    {func(f *forge) { f.leave("test", `{"name": "test", "layers": 3}`) }, unknown},
-		"of another's":          {func(f *forge) { f.leave("test", `{"name": "prod"}`) }, unknown},
-		"a folder for a file":   {func(f *forge) { f.leave("prod/"+summaryName, "") }, "is a directory"},
+		"no results":          {func(f *forge) { f.GitHub.Results = t.TempDir() }, "there is no result of any environment"},
+		"no context":          {func(f *forge) { f.GitHub.Context = "/nonexistent" }, "nothing says which repository of GitHub this is"},
+		"no token":            {func(f *forge) { f.GitHub.Token = "/nonexistent" }, "no token for GitHub is given"},
+		"a wrong token":       {func(f *forge) { f.Inject(githubsim.Fault{Status: 401, Body: `{"message": "Bad credentials"}`}) }, "Bad credentials"},
+		"no JSON":             {func(f *forge) { f.leave("test", "{") }, unknown},
+		"of another version":  {func(f *forge) { f.leave("test", `{"name": "test", "layers": 3}`) }, unknown},
+		"of another's":        {func(f *forge) { f.leave("test", `{"name": "prod"}`) }, unknown},
+		"a folder for a file": {func(f *forge) { f.leave("prod/"+summaryName, "") }, "is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
