@@ -186,7 +186,7 @@ func TestVariables(t *testing.T) {
 	env, err := d.variables()
 	must(t, err)
 	all := "\n" + strings.Join(env, "\n") + "\n"
-	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nTF_ENCRYPTION={"} {
+	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nAWS_ENDPOINT_URL_S3=https://s3.example.org\n", "\nTF_ENCRYPTION={"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in %s", want, all)
 		}
@@ -198,6 +198,16 @@ func TestVariables(t *testing.T) {
 	}
 	if names := d.unused(); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
 		t.Errorf("unused: %q", names)
+	}
+	d.credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
+	if names := d.unused(); len(names) != 2 {
+		t.Errorf("unused: %q", names)
+	}
+	d.store = nil
+	env, err = d.variables()
+	must(t, err)
+	if all := strings.Join(env, "\n"); strings.Contains(all, "AWS_ENDPOINT_URL_S3") {
+		t.Errorf("without a bucket it has one: %s", all)
 	}
 	d.credentials["STATE_PASSPHRASE"] = "weak"
 	if _, err := d.variables(); err == nil {

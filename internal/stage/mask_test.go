@@ -168,3 +168,25 @@ func TestOpenOutputs(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// What is marked as sensitive is masked at once, also in progress, and a report keeps the
+// order in which it was written.
+func TestMarked(t *testing.T) {
+	s, stdout, stderr := quiet(t, "apply")
+	s.hideMarked("born-in-the-state-1")
+	s.say("%s", "it is born-in-the-state-1")
+	if got := stderr.String(); got != "it is ***\n" {
+		t.Errorf("it says %q", got)
+	}
+	part := func(text string) func(func(string) string) string {
+		return func(mask func(string) string) string { return mask(text) }
+	}
+	s.report.WriteString("one\n")
+	s.report.add(part("two is born-in-the-state-1\n"))
+	s.report.add(part("three\n"))
+	s.report.WriteString("four\n")
+	s.end(nil)
+	if got := stdout.String(); got != "one\ntwo is ***\nthree\nfour\n" {
+		t.Errorf("it reports %q", got)
+	}
+}

@@ -27,24 +27,27 @@ func (s *session) output(ctx context.Context) error {
 
 // stateList shows the addresses in the state.
 func (s *session) stateList(ctx context.Context) error {
-	return s.each(ctx, func(r *root) error {
-		list, code, err := r.tool.Output(ctx, tofu.StateListArgs()...)
-		if err != nil || code != tofu.ExitOK {
-			// Of a state that was never written, tofu says that there is none.
-			if bytes.Contains(r.noise.Bytes(), []byte("No state file was found")) {
-				fmt.Fprintf(&s.report, "%s: nothing\n", r.name)
-				return nil
-			}
-			return r.failed(ctx, "state list", err)
-		}
-		if len(bytes.TrimSpace(list)) == 0 {
-			fmt.Fprintf(&s.report, "%s: nothing\n", r.name)
-		}
-		for line := range strings.Lines(string(list)) {
-			fmt.Fprintf(&s.report, "%s: %s\n", r.name, plain(strings.TrimSpace(line)))
-		}
-		return nil
-	})
+	return s.each(ctx, func(r *root) error { return r.listState(ctx) })
+}
+
+func (r *root) listState(ctx context.Context) error {
+	list, code, err := r.tool.Output(ctx, tofu.StateListArgs()...)
+	// Of a state that was never written, tofu says that there is none.
+	if (err != nil || code != tofu.ExitOK) && !strings.Contains(r.noise.String(), "No state file was found") {
+		return r.failed(ctx, "state list", err)
+	}
+	r.showAddresses(list)
+	return nil
+}
+
+// showAddresses shows a list that has one on each line.
+func (r *root) showAddresses(list []byte) {
+	if len(bytes.TrimSpace(list)) == 0 {
+		fmt.Fprintf(&r.report, "%s: nothing\n", r.name)
+	}
+	for line := range strings.Lines(string(list)) {
+		fmt.Fprintf(&r.report, "%s: %s\n", r.name, plain(strings.TrimSpace(line)))
+	}
 }
 
 // each runs f on every chosen root, connected to its state.
@@ -67,12 +70,17 @@ func (s *session) each(ctx context.Context, f func(*root) error) error {
 	return nil
 }
 
-// outputs asks tofu for them. The redactor then knows the sensitive ones.
+// outputs asks tofu for them.
 func (r *root) outputs(ctx context.Context) (tofu.Outputs, error) {
 	data, code, err := r.tool.Output(ctx, tofu.OutputArgs()...)
 	if err != nil || code != tofu.ExitOK {
 		return nil, r.failed(ctx, "output", err)
 	}
+	return r.readOutputs(data)
+}
+
+// readOutputs reads what tofu says of them. The redactor then knows the sensitive ones.
+func (r *root) readOutputs(data []byte) (tofu.Outputs, error) {
 	var outputs tofu.Outputs
 	if err := json.Unmarshal(data, &outputs); err != nil {
 		return nil, fmt.Errorf("the outputs of %s are not JSON of a known version", r.name)

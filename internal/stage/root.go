@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"slipway/internal/environment"
 	"slipway/internal/plan"
@@ -40,17 +41,34 @@ type root struct {
 	dumped      json.RawMessage // the state that an apply could not even write to a file
 }
 
-// noise keeps the first part of an output.
-type noise struct{ bytes.Buffer }
+// noise keeps the first part of an output. What a tool prints to its two outputs may come
+// at once. The buffer is not embedded: by its ReadFrom io.Copy would go past Write, and
+// keep all.
+type noise struct {
+	lock sync.Mutex
+	kept bytes.Buffer
+}
 
 // maxNoise bounds what a tool that prints without end can take of the memory.
 const maxNoise = 32 << 20
 
 func (n *noise) Write(p []byte) (int, error) {
-	if room := maxNoise - n.Len(); room > 0 {
-		n.Buffer.Write(p[:min(room, len(p))])
-	}
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.kept.Write(p[:min(maxNoise-n.kept.Len(), len(p))])
 	return len(p), nil
+}
+
+func (n *noise) String() string {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	return n.kept.String()
+}
+
+func (n *noise) Reset() {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.kept.Reset()
 }
 
 // roots copies the repository and makes the chosen layers ready, in order.
@@ -100,17 +118,10 @@ func (r *root) init(ctx context.Context) error {
 	if r.stamp, err = r.stampOf(ctx, r.key); err != nil {
 		return err
 	}
-	config := tofu.Init{}
-	if r.store != nil {
-		config.Backend = r.bucket().Backend(r.key)
-	} else {
-		config.Backend = r.server().Backend(r.key)
-	}
-	_, err = os.Stat(r.lockFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	config, err := r.settings()
+	if err != nil {
 		return err
 	}
-	config.ReadOnly = err == nil
 	return r.timed("init "+r.name, func() error {
 		code, err := r.tool.Run(ctx, &r.noise, config.Args()...)
 		if err != nil || code != tofu.ExitOK {
@@ -119,6 +130,22 @@ func (r *root) init(ctx context.Context) error {
 		r.noise.Reset()
 		return r.refuseFetched(r.environment, r.dir, r.path("data", r.fileName()))
 	})
+}
+
+// settings say where tofu finds the state, and keep it from changing a lock file that
+// is there.
+func (r *root) settings() (config tofu.Init, err error) {
+	if r.store != nil {
+		config.Backend = r.bucket().Backend(r.key)
+	} else {
+		config.Backend = r.server().Backend(r.key)
+	}
+	_, err = os.Stat(r.lockFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tofu.Init{}, err
+	}
+	config.ReadOnly = err == nil
+	return config, nil
 }
 
 func (r *root) lockFile() string { return filepath.Join(r.dir, ".terraform.lock.hcl") }
@@ -150,7 +177,7 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 		}
 		r.complain(explain(d))
 	}
-	if r.noise.Len() > 0 {
+	if r.noise.String() != "" {
 		if doubt == "" {
 			r.complain(strings.TrimSpace(r.noise.String()))
 		} else {

@@ -200,9 +200,7 @@ type session struct {
 // say tells of progress. What it is told is masked, and not its own words.
 func (s *session) say(format string, args ...any) {
 	for i, arg := range args {
-		switch arg := arg.(type) {
-		case name:
-			args[i] = string(arg)
+		switch arg := arg.(type) { // a name is none of these, and stays as it is
 		case string:
 			if !s.isName(arg) {
 				args[i] = s.redactor.String(arg)
@@ -267,7 +265,9 @@ func (s *session) end(err error) int {
 	fmt.Fprint(s.Stdout, printable.Log(text+s.redactor.String(s.complaints.String())))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
-		r.ExitCode = max(r.ExitCode, Failed)
+		if r.ExitCode != BadInput {
+			r.ExitCode = Failed
+		}
 	}
 	if r.Error != "" {
 		fmt.Fprint(s.Stderr, "slipway: error: "+r.Error+"\n")

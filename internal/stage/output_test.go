@@ -1,0 +1,71 @@
+package stage
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"slipway/internal/tofu"
+)
+
+// Each address has its line, and a state without any says so.
+func TestShowAddresses(t *testing.T) {
+	for list, want := range map[string]string{
+		"":                  "test: nothing\n",
+		"a.b":               "test: a.b\n",
+		"a.b\nc.d[\"x\"]\n": "test: a.b\ntest: c.d[\"x\"]\n",
+		"a.b\x1b[31m\n":     "test: a.b[31m\n",
+	} {
+		s, _, _ := quiet(t, "state-list")
+		(&root{session: s, name: "test"}).showAddresses([]byte(list))
+		if got := s.report.masked(func(text string) string { return text }); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A state that was never written has nothing in it, though tofu calls that an error.
+func TestListNoState(t *testing.T) {
+	withoutTofu(t)
+	d := newDesk(t)
+	_, _ = d.noise.Write([]byte("Error: No state file was found!\n"))
+	must(t, d.listState(t.Context()))
+	d.says("test: nothing\n")
+}
+
+// Of the outputs the redactor knows those that are sensitive.
+func TestReadOutputs(t *testing.T) {
+	s, _, _ := quiet(t, "output")
+	r := &root{session: s, name: "test"}
+	outputs, err := r.readOutputs([]byte(`{"address": {"sensitive": false, "value": "open-canary-1"}, "password": {"sensitive": true, "value": "hidden-canary-2"}}`))
+	if err != nil || len(outputs) != 2 || !outputs["password"].Sensitive || string(outputs["address"].Value) != `"open-canary-1"` {
+		t.Errorf("%+v, %v", outputs, err)
+	}
+	if got := s.redactor.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(s.marked, []string{"hidden-canary-2"}) {
+		t.Errorf("it is shown as %q, and %q is marked", got, s.marked)
+	}
+	if _, err := r.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a known version" {
+		t.Errorf("of no JSON: %v", err)
+	}
+}
+
+// What is done on each root begins only where the environment can be opened, its roots are
+// ready and connected.
+func TestEach(t *testing.T) {
+	withoutTofu(t)
+	never := func(*root) error { t.Error("it begins"); return nil }
+	proved := `{"version":1,"environment":"test","proof":"` + fastProof("test", deskPassphrase) + `"}`
+	v := newVault(t)
+	refuses(t, v.each(t.Context(), never), "has not been prepared", "")
+	if len(v.result.Timings) != 1 || v.result.Timings[0].Step != "open" {
+		t.Errorf("%+v", v.result.Timings)
+	}
+	v.marker = proved
+	if err := v.each(t.Context(), never); !errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("got %v", err)
+	}
+	v = newVault(t)
+	v.marker = proved
+	v.write("environments/test/main.tf", `data "external" "x" { program = ["id"] }`)
+	refuses(t, v.each(t.Context(), never), "runs a program", "")
+}

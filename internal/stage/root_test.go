@@ -1,0 +1,304 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"slipway/internal/environment"
+	"slipway/internal/state"
+	"slipway/internal/tofu"
+)
+
+// withoutTofu has no tool start.
+func withoutTofu(t *testing.T) { t.Helper(); t.Setenv("PATH", t.TempDir()) }
+
+// at is a diagnostic with a place in a file.
+func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
+	e, _ := tofu.ReadEvent([]byte(`{"type":"diagnostic","diagnostic":{"range":{"filename":"main.tf"}}}`))
+	d.Range = e.Diagnostic.Range
+	d.Range.Start.Line = line
+	return d
+}
+
+// All of an output that has no end is taken, and only its first part is kept, whichever
+// way it comes.
+func TestNoise(t *testing.T) {
+	var n noise
+	write := func(text string, kept int) {
+		t.Helper()
+		before := len(n.String())
+		if taken, err := n.Write([]byte(text)); taken != len(text) || err != nil || len(n.String())-before != kept {
+			t.Errorf("%d and %v of %d, of which %d are kept, want %d", taken, err, len(text), len(n.String())-before, kept)
+		}
+	}
+	write("one ", 4)
+	write(strings.Repeat("x", maxNoise-5), maxNoise-5)
+	write("two", 1)
+	write("three", 0)
+	if text := n.String(); !strings.HasPrefix(text, "one xx") || !strings.HasSuffix(text, "xxt") {
+		t.Error("it is not the first part")
+	}
+	n.Reset()
+	if n.String() != "" {
+		t.Error("it is not empty again")
+	}
+	// As os/exec does it with what a tool prints.
+	const all = maxNoise + 1000
+	if taken, err := io.Copy(&n, io.LimitReader(endless{}, all)); taken != all || err != nil || len(n.String()) != maxNoise {
+		t.Errorf("%d and %v, of which %d are kept", taken, err, len(n.String()))
+	}
+}
+
+// Both outputs of a tool may write at once.
+func TestNoiseAtOnce(t *testing.T) {
+	var n noise
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 1000 {
+				_, _ = n.Write([]byte("a line\n"))
+			}
+		})
+	}
+	group.Wait()
+	if got := strings.Count(n.String(), "a line\n"); got != 4000 {
+		t.Errorf("%d lines are kept", got)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// What tofu says of the state itself has neither an address nor a place, and says so.
+func TestOfState(t *testing.T) {
+	for _, c := range []struct {
+		d    tofu.Diagnostic
+		want bool
+	}{
+		{tofu.Diagnostic{Summary: "Failed to save state"}, true},
+		{tofu.Diagnostic{Summary: "Error acquiring the State lock"}, true},
+		{tofu.Diagnostic{Summary: "Invalid encryption configuration"}, true},
+		{tofu.Diagnostic{Summary: "Unable to decrypt"}, true},
+		{tofu.Diagnostic{Summary: "Provider produced an error", Detail: "of the state"}, false},
+		{tofu.Diagnostic{Summary: "Failed to save state", Address: "a.b"}, false},
+		{at(3, tofu.Diagnostic{Summary: "Failed to save state"}), false},
+		{at(3, tofu.Diagnostic{Summary: "Unable to decrypt", Address: "a.b"}), false},
+	} {
+		if got := ofState(c.d); got != c.want {
+			t.Errorf("%+v: %v", c.d, got)
+		}
+	}
+}
+
+// Only an error is a complaint of the state, and one of a resource is not.
+func TestComplainsOfState(t *testing.T) {
+	for name, c := range map[string]struct {
+		diagnostics []tofu.Diagnostic
+		want        bool
+	}{
+		"nothing":   {nil, false},
+		"an error":  {[]tofu.Diagnostic{{Severity: "error", Summary: "No wood"}, {Severity: "error", Summary: "Failed to save state"}}, true},
+		"a warning": {[]tofu.Diagnostic{{Severity: "warning", Summary: "Old state"}}, false},
+		"another":   {[]tofu.Diagnostic{{Severity: "error", Summary: "No wood"}}, false},
+	} {
+		if got := (&root{diagnostics: c.diagnostics}).complainsOfState(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A diagnostic is explained with where it is, as far as that is known, and line by line.
+func TestExplain(t *testing.T) {
+	for want, d := range map[string]tofu.Diagnostic{
+		"error: No wood":                          {Severity: "error", Summary: "No wood"},
+		"error: No wood (a.b)":                    {Severity: "error", Summary: "No wood", Address: "a.b"},
+		"error: No wood (main.tf:7)":              at(7, tofu.Diagnostic{Severity: "error", Summary: "No wood"}),
+		"warning: No wood (a.b, main.tf:7)":       at(7, tofu.Diagnostic{Severity: "warning", Summary: "No wood", Address: "a.b"}),
+		"error: No wood\n  Chop some.\n  \n  Go!": {Severity: "error", Summary: "No wood", Detail: "\nChop some.\n\nGo!\n"},
+		"error: No[31m wood (a.b)\n  Go!":         {Severity: "error", Summary: "No\x1b[31m wood", Address: "a\x07.b", Detail: "Go\u202e!"},
+	} {
+		if got := explain(d); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// What tofu says of a failure is shown where all secrets are known that it may hold, and
+// else only what it says of the state.
+func TestFailed(t *testing.T) {
+	withoutTofu(t)
+	const dropped = "test: what tofu said of this is dropped, as it may hold secrets: "
+	warning := tofu.Diagnostic{Severity: "warning", Summary: "Old wood"}
+	failure := tofu.Diagnostic{Severity: "error", Summary: "No wood", Detail: "Chop some."}
+	ofState := tofu.Diagnostic{Severity: "error", Summary: "Failed to save state"}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx         context.Context
+		command     string
+		err         error
+		unwritten   bool
+		diagnostics []tofu.Diagnostic
+		noise       string
+		complaints  string
+		want        string
+	}{
+		"of init": {command: "init", diagnostics: []tofu.Diagnostic{warning, failure}, noise: "\n╷ x\x1b[0m\n",
+			complaints: "test: error: No wood\n  Chop some.\ntest: ╷ x[0m\n", want: "tofu init of test failed"},
+		"of init, with nothing": {command: "init", want: "tofu init of test failed"},
+		"of init that was not":  {command: "init", err: errors.New("run tofu init"), want: "run tofu init"},
+		"of init, stopped":      {ctx: stopped, command: "init", err: errors.New("run tofu init"), want: "tofu init of test was stopped"},
+		"in doubt": {command: "apply", unwritten: true, diagnostics: []tofu.Diagnostic{warning, failure, ofState}, noise: "canary",
+			complaints: "test: error: dropped\ntest: error: Failed to save state\n" + dropped + "the state that this run made could not be written, and its sensitive values are not known\n", want: "tofu apply of test failed"},
+		"in doubt, of the state only": {command: "apply", unwritten: true, diagnostics: []tofu.Diagnostic{warning, ofState},
+			complaints: "test: error: Failed to save state\n", want: "tofu apply of test failed"},
+		"in doubt, with nothing": {command: "apply", unwritten: true, want: "tofu apply of test failed"},
+		"stopped": {ctx: stopped, command: "apply", noise: "canary",
+			complaints: dropped + "the run was stopped before the sensitive values of the state could be read\n", want: "tofu apply of test was stopped"},
+		"with no state to read": {command: "plan", noise: "canary",
+			complaints: dropped + "the state could not be read, and its sensitive values are not known\n", want: "tofu plan of test failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, _ := quiet(t, "apply")
+			r := &root{session: s, name: "test", unwritten: c.unwritten, diagnostics: c.diagnostics}
+			_, _ = r.noise.Write([]byte(c.noise))
+			if c.ctx == nil {
+				c.ctx = t.Context()
+			}
+			if err := r.failed(c.ctx, c.command, c.err); err == nil || err.Error() != c.want {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if got := s.complaints.String(); got != c.complaints {
+				t.Errorf("it complains %q, want %q", got, c.complaints)
+			}
+			if r.noise.String() != "" {
+				t.Error("the next command says it once more")
+			}
+		})
+	}
+}
+
+// Tofu is told where the state is, and to leave a lock file alone that is there.
+func TestSettings(t *testing.T) {
+	d := newDesk(t)
+	d.environment.State.S3 = &environment.S3{Bucket: "state"}
+	config, err := d.settings()
+	if err != nil || config.ReadOnly || config.Backend["bucket"] != "state" || config.Backend["key"] != testKey {
+		t.Errorf("%+v, %v", config, err)
+	}
+	must(t, os.WriteFile(d.lockFile(), nil, 0o600))
+	d.store = nil
+	d.environment.State = environment.State{HTTP: &environment.HTTP{Address: "https://state.example.org"}}
+	config, err = d.settings()
+	if err != nil || !config.ReadOnly || !strings.HasPrefix(config.Backend["address"], "https://state.example.org/") {
+		t.Errorf("%+v, %v", config, err)
+	}
+	d.dir = d.lockFile()
+	if config, err := d.settings(); err == nil {
+		t.Errorf("a lock file that cannot be looked at: %+v", config)
+	}
+}
+
+// A state that cannot be read stops init before tofu looks at it, and a tofu that cannot
+// be started is no success of any command.
+func TestWithoutTofu(t *testing.T) {
+	withoutTofu(t)
+	d := newDesk(t)
+	d.environment.State.S3 = &environment.S3{Bucket: "state"}
+	_, listed := d.outputs(t.Context())
+	for command, err := range map[string]error{"init": d.init(t.Context()), "learn": d.learn(t.Context()), "state list": d.listState(t.Context()), "output": listed} {
+		if !errors.Is(err, tofu.ErrNotStarted) {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	if err := d.init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("with a state that cannot be read: %v", err)
+	}
+	d.fault = nil
+	must(t, os.WriteFile(filepath.Join(d.dir, "file"), nil, 0o600))
+	d.dir = filepath.Join(d.dir, "file")
+	if err := d.init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("with a lock file that cannot be looked at: %v", err)
+	}
+}
+
+// newLayers is a vault whose environment has the layers net and app, and that has loaded
+// them.
+func newLayers(t *testing.T, variables map[string]string) *vault {
+	t.Helper()
+	v := newVault(t)
+	v.describe("credentials: [test]", "layers: [{path: net}, {path: app}]", v.inBucket())
+	v.write("environments/test/net/main.tf", "")
+	v.write("environments/test/app/main.tf", "")
+	all := vaultVariables()
+	for variable, value := range variables {
+		all[variable] = value
+	}
+	v.seal(vaultFile, all)
+	must(t, v.load())
+	return v
+}
+
+// The chosen layers are made ready in their order: each in its folder of the copy, with its
+// state, its variables and its row of the result.
+func TestRoots(t *testing.T) {
+	for layer, want := range map[string][]string{"": {"net", "app"}, "app": {"app"}} {
+		v := newLayers(t, map[string]string{"OS_PASSWORD": "of-the-cloud-3", "ANSIBLE_PASSWORD": "of-another-4", "SMTP_PASSWORD": "of-another-5"})
+		v.Layer = layer
+		roots, err := v.roots()
+		must(t, err)
+		var names, rows []string
+		for _, r := range roots {
+			names = append(names, r.name)
+			if r.key != "test/"+r.name+".tfstate" || r.dir != v.path("repository/environments/test", r.name) || r.layer.Path != r.name {
+				t.Errorf("%s: %q, %q, %+v", r.name, r.key, r.dir, r.layer)
+			}
+			if r.tool.Dir != r.dir || !slices.Contains(r.tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.tool.Stderr != &r.noise {
+				t.Errorf("%s: %+v", r.name, r.tool)
+			}
+			if _, err := os.Stat(filepath.Join(r.dir, "main.tf")); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, row := range v.result.Layers {
+			rows = append(rows, row.Name)
+		}
+		if !slices.Equal(names, want) || !slices.Equal(rows, want) || v.tools == nil {
+			t.Errorf("%q, %q", names, rows)
+		}
+		if got := v.stderr.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
+			t.Errorf("it says %q", got)
+		}
+	}
+	v := newLayers(t, nil)
+	_, err := v.roots()
+	must(t, err)
+	if got := v.stderr.String(); strings.Contains(got, "is not given") {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// No layer is made ready whose code would run a program, nor without what seals its state,
+// nor with a proxy that tells a password.
+func TestRootsRefuses(t *testing.T) {
+	v := newLayers(t, nil)
+	v.write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
+	_, err := v.roots()
+	refuses(t, err, `data "external" runs a program, and environment test does not allow it`, "")
+	v = newLayers(t, map[string]string{state.Passphrase: "weak"})
+	_, err = v.roots()
+	refuses(t, err, "STATE_PASSPHRASE has 4 characters", "")
+	v = newLayers(t, map[string]string{"HTTP_PROXY": "http://me:canary@proxy.example.org"})
+	_, err = v.roots()
+	refuses(t, err, "HTTP_PROXY sends a password", "")
+}

@@ -1,0 +1,211 @@
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/journal"
+	"slipway/internal/plan"
+	"slipway/internal/refusal"
+	"slipway/internal/report"
+)
+
+// runs runs f as a stage called "probe", and returns its result.
+func runs(t *testing.T, o Options, f func(*session, context.Context) error) Result {
+	t.Helper()
+	stages["probe"] = f
+	defer delete(stages, "probe")
+	s, _, _ := quiet(t, "")
+	o.Out, o.Stdout, o.Stderr = s.Out, s.Stdout, s.Stderr
+	code := Run(t.Context(), "probe", o)
+	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
+	must(t, err)
+	var result Result
+	must(t, json.Unmarshal(data, &result))
+	if result.ExitCode != code {
+		t.Errorf("the exit code is %d, and the result says %d", code, result.ExitCode)
+	}
+	return result
+}
+
+// A run leaves in its result what it was, and takes the usual times where it is given none.
+func TestRun(t *testing.T) {
+	quick := journal.Beat{Every: time.Second}
+	for name, c := range map[string]struct {
+		given, want Options
+	}{
+		"no times": {Options{}, Options{DeadAfter: journal.DeadAfter, Beat: journal.DefaultBeat}},
+		"times":    {Options{DeadAfter: time.Second, Beat: quick}, Options{DeadAfter: time.Second, Beat: quick}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.given.Environment, c.given.RunID = "test", "run01"
+			result := runs(t, c.given, func(s *session, ctx context.Context) error {
+				if s.DeadAfter != c.want.DeadAfter || s.Beat != c.want.Beat {
+					t.Errorf("%v, %+v", s.DeadAfter, s.Beat)
+				}
+				if _, ends := ctx.Deadline(); ends {
+					t.Error("it has a deadline that nobody asked for")
+				}
+				return s.timed("think", func() error { return nil })
+			})
+			if result.Version != 1 || result.Stage != "probe" || result.Environment != "test" || result.RunID != "run01" || result.Status != "done" {
+				t.Errorf("%+v", result)
+			}
+			if len(result.Timings) != 1 || result.Timings[0].Step != "think" {
+				t.Errorf("%+v", result.Timings)
+			}
+		})
+	}
+}
+
+// A run that its deadline ended has failed, whatever the stage made of it.
+func TestDeadline(t *testing.T) {
+	for want, err := range map[string]error{
+		"the run was stopped before it had finished":                  nil,
+		"the run was stopped before it had finished\nno wood is left": errors.New("no wood is left"),
+	} {
+		result := runs(t, Options{Deadline: time.Millisecond}, func(_ *session, ctx context.Context) error {
+			<-ctx.Done()
+			return err
+		})
+		if result.ExitCode != Failed || result.Status != "failed" || result.Error != want {
+			t.Errorf("%+v", result)
+		}
+	}
+}
+
+// The names of the stages are sorted, and all of them.
+func TestNames(t *testing.T) {
+	names := Names()
+	if !slices.IsSorted(names) || len(names) != len(stages) || !slices.Contains(names, "secrets-updatekeys") {
+		t.Errorf("%q", names)
+	}
+}
+
+// A step that fails takes its time, too.
+func TestTimed(t *testing.T) {
+	s, _, _ := quiet(t, "plan")
+	failure := errors.New("it fails")
+	err := s.timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
+	if !errors.Is(err, failure) || len(s.result.Timings) != 1 || s.result.Timings[0].Step != "try" || s.result.Timings[0].Seconds <= 0 {
+		t.Errorf("%v, %+v", err, s.result.Timings)
+	}
+}
+
+// The exit code says how a run ended, and the result and the console say the same.
+func TestEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		changes bool
+		want    Result
+		stderr  string
+	}{
+		"done":                     {nil, false, Result{ExitCode: Done, Status: "done"}, ""},
+		"with changes":             {nil, true, Result{ExitCode: Changes, Status: "changes"}, ""},
+		"failed":                   {errors.New("no wood is left"), false, Result{ExitCode: Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n"},
+		"failed, with changes":     {errors.New("no wood is left"), true, Result{ExitCode: Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n"},
+		"refused":                  {refusal.New("chop some", "no wood is left"), true, Result{ExitCode: BadInput, Status: "refused", Error: "no wood is left", Hint: "chop some"}, "slipway: error: no wood is left\nslipway: hint: chop some\n"},
+		"refused, beside an error": {errors.Join(errors.New("stopped"), refusal.New("chop some", "no wood")), false, Result{ExitCode: BadInput, Status: "refused", Error: "stopped\nno wood", Hint: "chop some"}, "slipway: error: stopped\nno wood\nslipway: hint: chop some\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, stderr := quiet(t, "apply")
+			s.begun, s.changes = time.Now().Add(-time.Minute), c.changes
+			code := s.end(c.err)
+			r := s.result
+			if code != c.want.ExitCode || r.ExitCode != c.want.ExitCode || r.Status != c.want.Status || r.Error != c.want.Error || r.Hint != c.want.Hint {
+				t.Errorf("code %d, %+v", code, r)
+			}
+			if r.Seconds < 60 || r.Seconds > 70 {
+				t.Errorf("it took %v seconds", r.Seconds)
+			}
+			if got := stderr.String(); got != c.stderr {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}
+
+// A run that cannot leave its result has failed, unless it was refused.
+func TestEndWithoutResult(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		changes bool
+		want    int
+	}{
+		"done": {nil, false, Failed}, "with changes": {nil, true, Failed}, "failed": {errors.New("x"), false, Failed}, "refused": {refusal.New("x", "x"), false, BadInput},
+	} {
+		for _, stage := range []string{"plan", "apply"} {
+			s, _, stderr := quiet(t, stage)
+			s.Out, s.changes = filepath.Join(s.Out, "file", "out"), c.changes
+			must(t, os.WriteFile(filepath.Dir(s.Out), nil, 0o600))
+			if code := s.end(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
+				t.Errorf("%s, %s: code %d: %s", stage, name, code, stderr.String())
+			}
+		}
+	}
+}
+
+// Progress is masked in what it is told, and not in its own words, nor in names.
+func TestSay(t *testing.T) {
+	const secret = "canary-of-the-cloud"
+	for name, c := range map[string]struct {
+		arg  any
+		want string
+	}{
+		"a text":           {"it is " + secret, "it is ***"},
+		"an error":         {errors.New("it is " + secret), "it is ***"},
+		"one with a text":  {&url.URL{Scheme: "https", Host: "example.org", Path: secret}, "https://example.org/***"},
+		"a number":         {4711, "4711"},
+		"a word of ours":   {name(secret), secret},
+		"the environment":  {"prod-secret", "prod-secret"},
+		"a layer":          {"net-secret", "net-secret"},
+		"part of a layer":  {"net-secret of it", "*** of it"},
+		"another's layer":  {"app-secret", "***"},
+		"a control's text": {"a\x1b[31mb", "a[31mb"},
+	} {
+		s, _, stderr := quiet(t, "plan")
+		s.Environment = "prod-secret"
+		s.result.Layers = []*Layer{{Name: "db"}, {Name: "net-secret"}}
+		s.hide(secret, "prod-secret", "net-secret", "app-secret", "progress")
+		s.say("progress: %v", c.arg)
+		if got := stderr.String(); got != "progress: "+c.want+"\n" {
+			t.Errorf("%s: it says %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The summary of a stage has its report and its error as they are; that of a plan is what
+// a reviewer sees.
+func TestSummary(t *testing.T) {
+	for name, c := range map[string]struct {
+		result Result
+		text   string
+		want   string
+	}{
+		"nothing":        {Result{Stage: "environments", Status: "done"}, "", "## environments: done\n\n"},
+		"an environment": {Result{Stage: "apply", Environment: "prod", Status: "done"}, "", "## apply of prod: done\n\n"},
+		"a report":       {Result{Stage: "apply", Environment: "prod", Status: "done"}, "one\ntwo\n", "## apply of prod: done\n\n```\none\ntwo\n```\n"},
+		"an error":       {Result{Stage: "fmt", Status: "failed", Error: "no wood\nis left"}, "", "## fmt: failed\n\n\n```\nno wood\nis left\n```\n"},
+		"both":           {Result{Stage: "fmt", Status: "failed", Error: "no wood"}, "one\n", "## fmt: failed\n\n```\none\n```\n\n```\nno wood\n```\n"},
+	} {
+		if got := (&session{result: c.result}).summary(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	s, _, _ := quiet(t, "plan")
+	s.layers = []report.Layer{{Name: "prod", Summary: plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}}}
+	s.end(nil)
+	data, err := os.ReadFile(filepath.Join(s.Out, "summary.md"))
+	must(t, err)
+	if got := string(data); strings.Contains(got, "## plan of prod") || !strings.Contains(got, "1 to create") {
+		t.Errorf("the plan's is %s", got)
+	}
+}
