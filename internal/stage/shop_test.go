@@ -305,7 +305,7 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
 				t.Error("the import blocks are left")
 			}
-			if len(d.diagnostics) > 0 || d.noise.Len() > 0 {
+			if len(d.diagnostics) > 0 || d.noise.String() != "" {
 				t.Errorf("it keeps %v, %s", d.diagnostics, d.noise.String())
 			}
 			recorded, err := d.recorded(t.Context())
