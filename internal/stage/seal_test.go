@@ -75,10 +75,10 @@ func TestSeal(t *testing.T) {
 		keep  bool
 		says  string
 	}{
-		"for the result":          {},
-		"kept":                    {keep: true, says: "test: the plan is kept until it is applied, " + time.Now().Add(time.Hour).UTC().Format(time.DateOnly) + " at the latest\n"},
-		"of a later layer":        {after: "net"},
-		"of a later layer, kept:": {after: "net", keep: true},
+		"for the result":         {},
+		"kept":                   {keep: true, says: "test: the plan is kept until it is applied, " + time.Now().Add(time.Hour).UTC().Format(time.DateOnly) + " at the latest\n"},
+		"of a later layer":       {after: "net"},
+		"of a later layer, kept": {after: "net", keep: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
