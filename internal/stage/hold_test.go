@@ -46,7 +46,7 @@ func TestHoldLost(t *testing.T) {
 }
 
 // A run that was asked to stop gives its lock back all the same.
-func TestHoldEndsStopped(t *testing.T) {
+func TestHoldEndsInTheEnd(t *testing.T) {
 	d := newDesk(t)
 	ctx, stop := context.WithCancel(t.Context())
 	_, h, err := d.take(ctx)
