@@ -182,7 +182,7 @@ func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
 
 // stopped is the reason for which this program itself ended ctx, if there is one.
 func stopped(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return nil

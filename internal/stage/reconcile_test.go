@@ -165,6 +165,35 @@ func TestMendingOf(t *testing.T) {
 	}
 }
 
+// What could not be taken in, or found, is open, and named with its ID. Only where there was
+// nothing to do does the state hold all.
+func TestMendingEnds(t *testing.T) {
+	const all = "the state holds all that was made"
+	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
+	for name, c := range map[string]struct {
+		m           mending
+		account     journal.Account
+		found, left []journal.Entry
+		unknown     []string
+		open, notes string
+	}{
+		"nothing to do": {account: journal.Account{Made: one}, notes: all},
+		"taken in":      {m: mending{takeIn: one}},
+		"taken out":     {m: mending{remove: []string{"a.b"}}},
+		"found":         {found: one},
+		"in flight":     {account: journal.Account{InFlight: one}},
+		"without an ID": {m: mending{open: []string{"c.d"}}, open: "c.d"},
+		"not found":     {unknown: []string{"e.f"}, open: "e.f"},
+		"left":          {left: one, open: "a.b", notes: "a.b was made, and could not be taken into the state: its id is 1"},
+		"all of them":   {m: mending{open: []string{"c.d"}}, left: one, unknown: []string{"e.f"}, open: "c.d a.b e.f", notes: "a.b was made, and could not be taken into the state: its id is 1"},
+	} {
+		open, notes := c.m.end(c.account, c.found, c.left, c.unknown)
+		if strings.Join(open, " ") != c.open || strings.Join(notes, "; ") != c.notes {
+			t.Errorf("%s: open %q, %q", name, open, notes)
+		}
+	}
+}
+
 // Recorded is what is managed, in all modules; what is only read is not.
 func TestReadRecorded(t *testing.T) {
 	recorded, err := readRecorded([]byte(`{"format_version": "1.0", "values": {"root_module": {

@@ -152,15 +152,11 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) (open []s
 	if err != nil {
 		return nil, err
 	}
-	open = m.open
-	for _, e := range append(left, more...) {
-		r.reportf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID)
-		open = append(open, e.Address)
+	open, notes := m.end(account, found, slices.Concat(left, more), unknown)
+	for _, note := range notes {
+		r.reportf("%s", note)
 	}
-	if len(account.InFlight)+len(m.takeIn)+len(m.remove)+len(found)+len(open)+len(unknown) == 0 {
-		r.reportf("the state holds all that was made")
-	}
-	return append(open, unknown...), r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
+	return open, r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
 }
 
 // A mending is what makes a state say what a journal says.
@@ -196,6 +192,21 @@ func mendingOf(account journal.Account, recorded map[string]*tfjson.StateResourc
 		m.takeIn = append(m.takeIn, e)
 	}
 	return m
+}
+
+// end says what is still open, by address, when the mending is done: what was left of all
+// that was to be taken in, and what a search did not find.
+func (m mending) end(account journal.Account, found, left []journal.Entry, unknown []string) (open, notes []string) {
+	open = m.open
+	for _, e := range left {
+		notes = append(notes, fmt.Sprintf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID))
+		open = append(open, e.Address)
+	}
+	open = append(open, unknown...)
+	if len(account.InFlight)+len(m.takeIn)+len(m.remove)+len(found)+len(open) == 0 {
+		notes = append(notes, "the state holds all that was made")
+	}
+	return open, notes
 }
 
 // forget takes addresses out of the state.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/journal"
 	"slipway/internal/manifest"
 	"slipway/internal/state"
 )
@@ -140,6 +141,108 @@ func TestVerifyFolder(t *testing.T) {
 				refuses(t, err, c.message, "plan-files")
 			} else {
 				must(t, err)
+			}
+		})
+	}
+}
+
+// A plan out of a folder that has not all of it is refused; one that was kept in another form,
+// or by the same run, replaces nothing.
+func TestVerifyFolderAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(d *desk, m *manifest.Manifest)
+		message string
+	}{
+		"whole": {change: func(*desk, *manifest.Manifest) {}},
+		"without the plan itself": {change: func(d *desk, _ *manifest.Manifest) {
+			must(t, os.Remove(filepath.Join(d.Plan, "plan", "test", planName)))
+		}, message: "is not the one that its manifest was made for"},
+		"beside one that cannot be read": {change: func(d *desk, _ *manifest.Manifest) {
+			must(t, d.store.Write(t.Context(), d.kept()+manifestName, []byte("x")))
+		}},
+		"beside a later one of its run": {change: func(d *desk, m *manifest.Manifest) {
+			m.Created = m.Created.Add(time.Minute)
+			data, err := manifest.Seal(*m, deskPassphrase)
+			must(t, err)
+			must(t, d.store.Write(t.Context(), d.kept()+manifestName, data))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.withPlan(nil)
+			d.Plan = t.TempDir()
+			folder := filepath.Join(d.Plan, "plan", "test")
+			must(t, os.MkdirAll(folder, 0o755))
+			for _, file := range []string{manifestName, planName} {
+				data, err := d.store.Read(t.Context(), d.kept()+file)
+				must(t, err)
+				must(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
+			}
+			data, err := os.ReadFile(filepath.Join(folder, manifestName))
+			must(t, err)
+			m, err := manifest.Open(data, deskPassphrase)
+			must(t, err)
+			c.change(d, &m)
+			if _, err := d.verify(t.Context()); c.message != "" {
+				refuses(t, err, c.message, "dagger call plan-files")
+			} else {
+				must(t, err)
+			}
+		})
+	}
+}
+
+// Before the first tool starts, a plan is the one that was named, approved and allowed; that of
+// a later layer is left for the next time.
+func TestApplyReviewed(t *testing.T) {
+	withoutTofu(t)
+	protected := func(d *desk) { d.environment.Protected, d.AllowDestroy = true, "a.b" }
+	digest := func(d *desk) {
+		_, digest, err := d.found(t.Context(), []*root{d.root})
+		must(t, err)
+		d.Digest = digest
+	}
+	for name, c := range map[string]struct {
+		plan          func(m *manifest.Manifest, sealed *[]byte)
+		before        []func(d *desk)
+		message, hint string
+		later         bool // otherwise tofu is started
+	}{
+		"as it was made":        {},
+		"named":                 {before: []func(*desk){digest}},
+		"named, and protected":  {before: []func(*desk){protected, digest}},
+		"no digest":             {before: []func(*desk){func(d *desk) { d.Digest = "latest" }}, message: `--digest is "latest", which is no digest of a plan`},
+		"no plan":               {before: []func(*desk){func(d *desk) { d.inputs = "sha256:" + strings.Repeat("b", 64) }}, message: "there is no plan of test in bucket state"},
+		"another than is named": {before: []func(*desk){func(d *desk) { d.Digest = "sha256:" + strings.Repeat("0", 64) }}, message: "and not sha256:0000"},
+		"not approved":          {before: []func(*desk){protected}, message: "--digest does not say which plan was reviewed"},
+		"not allowed": {before: []func(*desk){protected, digest, func(d *desk) { d.AllowDestroy = "" }},
+			message: "--allow-destroy does not name a.b", hint: "--allow-destroy=a.b"},
+		"beside another run": {before: []func(*desk){func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}) }}, message: "is in use by run you"},
+		"of a later layer":   {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }, later: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.environment.State.S3 = &environment.S3{Bucket: "state"}
+			d.withPlan(c.plan)
+			for _, before := range c.before {
+				before(d)
+			}
+			err := d.applyReviewed(t.Context(), []*root{d.root})
+			if d.changes != c.later {
+				t.Errorf("there are changes: %v", d.changes)
+			}
+			switch {
+			case c.message != "":
+				refuses(t, err, c.message, c.hint)
+			case c.later:
+				must(t, err)
+				d.says("test: not applied, because it could not be planned before net was applied; next: dagger call plan --env=test --keep\n")
+			default:
+				notStarted(t, err, "init")
+				d.says("test: the plan of run planner, made ")
+			}
+			if objects, err := d.store.List(t.Context(), d.claimKey(manifest.Manifest{RunID: "planner"})); err != nil || len(objects) > 0 {
+				t.Errorf("it is marked as applied: %v", err)
 			}
 		})
 	}
