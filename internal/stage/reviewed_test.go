@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/journal"
 	"slipway/internal/manifest"
+	"slipway/internal/secrets"
 	"slipway/internal/state"
+	"slipway/internal/tofu"
 )
 
 const deskPassphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
@@ -245,6 +248,84 @@ func TestApplyReviewed(t *testing.T) {
 				t.Errorf("it is marked as applied: %v", err)
 			}
 		})
+	}
+}
+
+// A plan is applied with the very lock file that it was made with.
+func TestRefuseLockFile(t *testing.T) {
+	d := planning(t)
+	m := manifest.Manifest{Bindings: manifest.Bindings{LockFile: manifest.Digest([]byte("locks"))}}
+	must(t, d.refuseLockFile(m))
+	must(t, os.WriteFile(d.lockFile(), []byte("others"), 0o600))
+	refuses(t, d.refuseLockFile(m), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
+	must(t, os.Remove(d.lockFile()))
+	refuses(t, d.refuseLockFile(m), "the lock file of the providers has changed", "")
+	must(t, d.refuseLockFile(manifest.Manifest{}))
+	must(t, os.Mkdir(d.lockFile(), 0o700))
+	if err := d.refuseLockFile(m); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What tofu is given is the plan that was sealed.
+func TestUnseal(t *testing.T) {
+	d := planning(t)
+	sealed, err := secrets.Envelope([]byte("another plan"), d.recipients)
+	must(t, err)
+	refuses(t, d.unseal(reviewed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
+	must(t, d.unseal(reviewed{sealed: sealed}))
+	if data, err := d.workFolder().Read(d.inWork(d.planFile())); err != nil || string(data) != "another plan" {
+		t.Errorf("%q, %v", data, err)
+	}
+	must(t, os.RemoveAll(d.path("plans")))
+	if err := d.unseal(reviewed{sealed: sealed}); err == nil {
+		t.Error("it is nowhere")
+	}
+}
+
+// A plan is applied once. One that another run's lock has kept from being begun can be applied
+// later.
+func TestApplyOnce(t *testing.T) {
+	withoutTofu(t)
+	m := manifest.Manifest{RunID: "planner"}
+	for name, c := range map[string]struct {
+		before  func(d *desk)
+		message string // of a refusal; empty: tofu is started
+		claimed string // by which run, afterwards
+	}{
+		"first":           {before: func(*desk) {}, claimed: "me"},
+		"second":          {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(m), []byte("run7"))) }, message: `the plan of test is being applied by run "run7"`, claimed: "run7"},
+		"beside a lock":   {before: func(d *desk) { d.locked("laptop") }, message: "is locked by root@host"},
+		"of another plan": {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(manifest.Manifest{RunID: "x"}), nil)) }, claimed: "me"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planning(t)
+			c.before(d)
+			if _, err := d.applyOnce(t.Context(), m); c.message != "" {
+				refuses(t, err, c.message, "")
+			} else if !errors.Is(err, tofu.ErrNotStarted) {
+				t.Errorf("got %v", err)
+			}
+			by, err := d.store.Read(t.Context(), d.claimKey(m))
+			if string(by) != c.claimed || c.claimed != "" && err != nil {
+				t.Errorf("it is claimed by %q, %v", by, err)
+			}
+		})
+	}
+	d := planning(t)
+	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		refused := strings.HasSuffix(r.URL.Path, ".applied")
+		if refused {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return refused
+	}
+	if _, err := d.applyOnce(t.Context(), m); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("without a claim: %v", err)
+	}
+	d.store = nil
+	if _, err := d.applyOnce(t.Context(), m); !errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("over HTTP: %v", err)
 	}
 }
 

@@ -324,7 +324,7 @@ func TestNotFindable(t *testing.T) {
 	for _, name := range []string{"made", "replaced", "open"} {
 		account.InFlight = append(account.InFlight, journal.Entry{Address: "acme_thing." + name, Action: "create"})
 	}
-	account.Replaced = []string{"acme_thing.replaced", "acme_thing.open"}
+	account.Replaced = []string{"acme_thing.replaced"}
 	s := d.newSearch(account)
 	s.in(map[string]*tfjson.StateResource{"acme_thing.made": inState("acme_thing", "1"), "acme_thing.replaced": inState("acme_thing", "2")})
 	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
