@@ -185,6 +185,9 @@ func TestApplyPlanNotStarted(t *testing.T) {
 			if left := d.lockID() != "" && len(d.journals()) > 0; left != c.left {
 				t.Errorf("the lock is %q, and there is %q", d.lockID(), d.journals())
 			}
+			if told := d.complaints.String(); len(d.diagnostics) > 0 != strings.Contains(told, "test: error: Error refreshing state\n") {
+				t.Errorf("it complains %q", told)
+			}
 			if said := d.Stderr.(*bytes.Buffer).String(); said != "test: applying\n" {
 				t.Errorf("it says %q", said)
 			}
@@ -313,6 +316,8 @@ func TestNotStarted(t *testing.T) {
 		"make a user anew":     {func(d *desk) error { return d.makeAnew(t.Context(), entries(databaseUser+".u"), nil) }, "show"},
 		"make a group anew":    {func(d *desk) error { return d.makeAnew(t.Context(), nil, entries(securityGroup+".g")) }, "show"},
 		"nothing to make anew": {func(d *desk) error { return d.makeAnew(t.Context(), entries("a.b"), entries(network+".n")) }, ""},
+		"mark":                 {func(d *desk) error { return d.taint(t.Context(), map[string]string{"a.b": "it is not whole"}) }, "taint"},
+		"mark nothing":         {func(d *desk) error { return d.taint(t.Context(), nil) }, ""},
 		"a search": {func(d *desk) error {
 			_, _, err := d.search(t.Context(), journal.Account{InFlight: entries("a.b")})
 			return err

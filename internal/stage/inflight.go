@@ -214,7 +214,11 @@ func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error
 	if err != nil {
 		return err
 	}
-	why := notWhole(recorded, made, unseen)
+	return r.taint(ctx, notWhole(recorded, made, unseen))
+}
+
+// taint has the next apply make anew what is named, by address, with the reason.
+func (r *root) taint(ctx context.Context, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
 		code, err := r.tool.Run(ctx, &r.noise, tofu.TaintArgs(address)...)
 		if err != nil || code != tofu.ExitOK {
