@@ -111,7 +111,8 @@ func TestDestroyTakes(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.withCode("")
-	d.Confirm, d.Work = "test", d.Work+"/none"
+	d.Confirm = "test"
+	d.nowhere()
 	if err := d.destroy(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("nowhere: %v", err)
 	}

@@ -40,7 +40,7 @@ func TestChecksNotStarted(t *testing.T) {
 			if text := d.report.masked(func(text string) string { return text }); text != "" {
 				t.Errorf("it says %q", text)
 			}
-			d.Work += "/none"
+			d.nowhere()
 			if err := stages[c.stage](d.session, t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}

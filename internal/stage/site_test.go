@@ -53,3 +53,10 @@ func withoutTofu(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
 }
+
+// nowhere has a desk work in what is no folder.
+func (d *desk) nowhere() {
+	d.t.Helper()
+	d.Work = filepath.Join(d.t.TempDir(), "file")
+	must(d.t, os.WriteFile(d.Work, nil, 0o600))
+}

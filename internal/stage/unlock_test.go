@@ -115,7 +115,8 @@ func TestEachLayerRefused(t *testing.T) {
 		refuses(t, stages[stage](d.session, t.Context()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
 		d.Layer = "none"
 		refuses(t, stages[stage](d.session, t.Context()), `has no layer "none"`, "the layers of test are net, app")
-		d.Layer, d.Work = "", d.Work+"/none"
+		d.Layer = ""
+		d.nowhere()
 		if err := stages[stage](d.session, t.Context()); err == nil {
 			t.Errorf("%s works nowhere", stage)
 		}
