@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	tfjson "github.com/hashicorp/terraform-json"
+
 	"slipway/internal/journal"
 	"slipway/internal/ovh"
 	"slipway/internal/refusal"
@@ -79,8 +81,16 @@ func (s *session) destroy(ctx context.Context) error {
 // down takes everything away, and then what was kept beside the states: plans and
 // the record of the last check.
 func (s *session) down(ctx context.Context) error {
-	if err := s.destroy(ctx); err != nil || s.store == nil {
+	if err := s.destroy(ctx); err != nil {
 		return err
+	}
+	return s.takeKept(ctx)
+}
+
+// takeKept takes away what was kept beside the states.
+func (s *session) takeKept(ctx context.Context) error {
+	if s.store == nil {
+		return nil
 	}
 	var keys []string
 	for _, prefix := range []string{"plans/" + s.Environment + "/", "drift/" + s.Environment + ".json"} {
@@ -176,7 +186,7 @@ func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
 
 // stopped is the reason for which this program itself ended ctx, if there is one.
 func stopped(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return nil
@@ -230,7 +240,11 @@ func (r *root) holdsAll(ctx context.Context, done []journal.Entry) error {
 	if err != nil {
 		return err
 	}
-	account := journal.Take(done)
+	return missing(recorded, journal.Take(done))
+}
+
+// missing compares what is in the state with what was made and deleted.
+func missing(recorded map[string]*tfjson.StateResource, account journal.Account) error {
 	for _, e := range account.Made {
 		resource := recorded[e.Address]
 		if resource == nil || e.ID != "" && fmt.Sprint(resource.AttributeValues[e.IDKey]) != e.ID {

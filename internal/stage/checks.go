@@ -83,7 +83,7 @@ func (s *session) validate(ctx context.Context) error {
 func (s *session) validateRoot(ctx context.Context, e *environment.Environment, dir string) (bool, error) {
 	var noise noise
 	tool := s.bare(s.path("repository", dir), &noise)
-	if ok, err := s.initAlone(ctx, tool, &noise, dir); err != nil || !ok {
+	if ok, err := s.initAlone(ctx, tool, &noise, dir); !ok {
 		return false, err
 	}
 	if err := s.refuseFetched(e, tool.Dir, filepath.Join(tool.Dir, ".terraform")); err != nil {
@@ -109,7 +109,7 @@ func (s *session) validateRoot(ctx context.Context, e *environment.Environment, 
 	return reply.Valid, nil
 }
 
-// initAlone prepares a module without its state.
+// initAlone prepares a module without its state. Beside an error it is not ok.
 func (s *session) initAlone(ctx context.Context, tool tofu.Runner, noise *noise, dir string) (bool, error) {
 	code, err := tool.Run(ctx, noise, tofu.Init{NoBackend: true}.Args()...)
 	if err != nil || code == tofu.ExitOK {
@@ -174,7 +174,7 @@ func modulesWithTests(repository string) ([]string, error) {
 func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 	var noise noise
 	tool := s.bare(s.path("repository", dir), &noise)
-	if ok, err := s.initAlone(ctx, tool, &noise, dir); err != nil || !ok {
+	if ok, err := s.initAlone(ctx, tool, &noise, dir); !ok {
 		return false, err
 	}
 	passed, failed := 0, 0

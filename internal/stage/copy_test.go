@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"slipway/internal/confine"
 	"slipway/internal/environment"
 )
 
@@ -85,6 +87,72 @@ func TestCopyLeavesBehind(t *testing.T) {
 	c.environment = nil
 	if _, files := c.copied(); !slices.Contains(files, "environments/prod/main.tf") {
 		t.Errorf("it has %q", files)
+	}
+}
+
+// Only below environments is a folder with an environment.yaml another environment, and the
+// name of the repository's own folder says nothing.
+func TestCopyKeeps(t *testing.T) {
+	c := newClone(t)
+	for _, name := range []string{"modules/prod/environment.yaml", "environments/test/prod/environment.yaml"} {
+		c.write(name, "text")
+		if _, files := c.copied(); !slices.Contains(files, name) {
+			t.Errorf("%s is left behind: %q", name, files)
+		}
+	}
+	whole := filepath.Join(t.TempDir(), ".slipway")
+	must(t, os.Rename(c.Repository, whole))
+	c.Repository = whole
+	if _, files := c.copied(); len(files) == 0 {
+		t.Error("in a folder of that name, nothing is copied")
+	}
+}
+
+// The tools have folders of their own, and where they are another user, that one cannot read
+// the repository and the key.
+func TestWorkspace(t *testing.T) {
+	c := newClone(t)
+	stderr := &bytes.Buffer{}
+	c.Stderr, c.mask = stderr, newMask()
+	c.Identity = filepath.Join(t.TempDir(), "keys.txt")
+	must(t, os.WriteFile(c.Identity, []byte("key"), 0o644))
+	must(t, c.workspace())
+	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
+		if _, err := os.Stat(c.path(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, path := range []string{c.Repository, c.Identity} {
+		info, err := os.Stat(path)
+		must(t, err)
+		if open := info.Mode().Perm()&0o077 != 0; open == confine.Switches() {
+			t.Errorf("%s is %s", path, info.Mode())
+		}
+	}
+	if noted := strings.Contains(stderr.String(), "note: this is not root"); noted == confine.Switches() {
+		t.Errorf("it says %q", stderr)
+	}
+	if c.inputs == "" {
+		t.Error("what was copied has no digest")
+	}
+}
+
+// What cannot be made ready is refused, and nothing is copied.
+func TestWorkspaceFails(t *testing.T) {
+	for name, change := range map[string]func(c *clone){
+		"a proxy's password in the clear": func(c *clone) { c.credentials = map[string]string{"HTTPS_PROXY": "http://me:word@proxy.example.org"} },
+		"no work folder":                  func(c *clone) { c.Work = filepath.Join(c.Repository, "environments/test/main.tf") },
+		"a file for a folder":             func(c *clone) { must(t, os.WriteFile(c.path("plans"), nil, 0o600)) },
+	} {
+		c := newClone(t)
+		c.Stderr, c.mask = &bytes.Buffer{}, newMask()
+		change(c)
+		if err := c.workspace(); err == nil {
+			t.Errorf("%s: it is ready", name)
+		}
+		if _, err := os.Stat(c.path("repository")); err == nil || c.inputs != "" {
+			t.Errorf("%s: there is a copy", name)
+		}
 	}
 }
 

@@ -102,3 +102,11 @@ func TestSplitAddresses(t *testing.T) {
 		}
 	}
 }
+
+// What is sorted is a copy: a manifest keeps its order.
+func TestSorted(t *testing.T) {
+	list := []string{"c", "a", "b", "a"}
+	if got := sorted(list); !slices.Equal(got, []string{"a", "b", "c"}) || !slices.Equal(list, []string{"c", "a", "b", "a"}) {
+		t.Errorf("%q of %q", got, list)
+	}
+}

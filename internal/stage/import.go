@@ -64,11 +64,20 @@ func (r *root) wishes(ctx context.Context, entries []journal.Entry) (map[string]
 	if err != nil || code != tofu.ExitOK {
 		return nil, r.failed(ctx, "show", err)
 	}
+	wishes, err := readWishes(data)
+	if err != nil {
+		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.name)
+	}
+	return wishes, nil
+}
+
+// readWishes reads them out of what tofu shows of a plan, by address.
+func readWishes(data []byte) (map[string]wish, error) {
 	var document struct {
 		Changes []*tfjson.ResourceChange `json:"resource_changes"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.name)
+		return nil, err
 	}
 	found := map[string]wish{}
 	for _, c := range document.Changes {
@@ -96,14 +105,7 @@ func ofKind(address string, known func(kind string) bool) bool {
 
 // takeIn imports what was made. It returns what could not be imported.
 func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
-	var simple, composed []journal.Entry
-	for _, e := range made {
-		if ofKind(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
-			composed = append(composed, e)
-		} else {
-			simple = append(simple, e)
-		}
-	}
+	simple, composed := byID(made)
 	if left, err = r.importSimple(ctx, simple); err != nil {
 		return nil, err
 	}
@@ -118,6 +120,19 @@ func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal
 		}
 	}
 	return left, nil
+}
+
+// byID tells what its provider imports by the resource's own id from what it wants a longer
+// one of.
+func byID(made []journal.Entry) (simple, composed []journal.Entry) {
+	for _, e := range made {
+		if ofKind(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
+			composed = append(composed, e)
+		} else {
+			simple = append(simple, e)
+		}
+	}
+	return simple, composed
 }
 
 // importSimple imports what its provider knows by its id. It uses import blocks, and

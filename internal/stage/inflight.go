@@ -25,49 +25,85 @@ const clockSkew = 5 * time.Minute
 // It returns those of which there is exactly one, and the addresses of those of which
 // nobody knows. It tells of all.
 func (r *root) search(ctx context.Context, account journal.Account) (found []journal.Entry, unknown []string, err error) {
-	begun := map[string]bool{}
-	var creates, unfindable []journal.Entry
-	for _, e := range account.InFlight {
-		switch {
-		case e.Action != "create":
-			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
-		case ofKind(e.Address, canFind):
-			begun[e.Address] = true
-			creates = append(creates, e)
-		default:
-			unfindable = append(unfindable, e)
-		}
-	}
-	for _, e := range account.Planned {
-		if ofKind(e.Address, canFind) {
-			creates = append(creates, e)
-		}
-	}
-	if len(creates)+len(unfindable) == 0 {
+	s := r.newSearch(account)
+	if len(s.creates)+len(s.unfindable) == 0 {
 		return nil, nil, nil
 	}
 	recorded, err := r.recorded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, e := range unfindable {
-		// What is in the state is what was made, unless it is what that was to replace.
-		if recorded[e.Address] != nil && !slices.Contains(account.Replaced, e.Address) {
-			r.reportf("%s was in flight (create), and is in the state", e.Address)
-			continue
-		}
-		r.reportf("%s was in flight (create): look whether it was made", e.Address)
-		unknown = append(unknown, e.Address)
+	s.in(recorded)
+	unknown = s.notFindable()
+	if s.wishes, err = r.wishes(ctx, s.creates); err != nil {
+		return nil, nil, err
 	}
-	s := search{root: r, account: account, recorded: recorded, known: map[string]bool{}}
+	found, more, err := s.all(ctx)
+	return found, append(unknown, more...), err
+}
+
+// A search is what is known while creates are looked for.
+type search struct {
+	*root
+	account    journal.Account
+	creates    []journal.Entry // that a cloud can be asked for
+	begun      map[string]bool // addresses of those that were seen to begin
+	unfindable []journal.Entry // of types that none can be asked for
+
+	recorded map[string]*tfjson.StateResource // by address
+	known    map[string]bool                  // type and id of what is in the state
+	wishes   map[string]wish                  // by address
+}
+
+// newSearch tells what can be looked for, and what cannot, from what need not be.
+func (r *root) newSearch(account journal.Account) *search {
+	s := &search{root: r, account: account, begun: map[string]bool{}}
+	for _, e := range account.InFlight {
+		switch {
+		case e.Action != "create":
+			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
+		case ofKind(e.Address, canFind):
+			s.begun[e.Address] = true
+			s.creates = append(s.creates, e)
+		default:
+			s.unfindable = append(s.unfindable, e)
+		}
+	}
+	for _, e := range account.Planned {
+		if ofKind(e.Address, canFind) {
+			s.creates = append(s.creates, e)
+		}
+	}
+	return s
+}
+
+// in says what is in the state.
+func (s *search) in(recorded map[string]*tfjson.StateResource) {
+	s.recorded, s.known = recorded, map[string]bool{}
 	for _, resource := range recorded {
 		s.known[resource.Type+" "+attribute(resource, "id")] = true
 	}
-	if s.wishes, err = r.wishes(ctx, creates); err != nil {
-		return nil, nil, err
+}
+
+// notFindable returns the addresses of what no cloud can be asked for and is not in the
+// state.
+func (s *search) notFindable() (unknown []string) {
+	for _, e := range s.unfindable {
+		// What is in the state is what was made, unless it is what that was to replace.
+		if s.recorded[e.Address] != nil && !slices.Contains(s.account.Replaced, e.Address) {
+			s.reportf("%s was in flight (create), and is in the state", e.Address)
+			continue
+		}
+		s.reportf("%s was in flight (create): look whether it was made", e.Address)
+		unknown = append(unknown, e.Address)
 	}
-	for _, e := range creates {
-		id, open, err := s.one(ctx, e, begun[e.Address])
+	return unknown
+}
+
+// all looks for one create after the other.
+func (s *search) all(ctx context.Context) (found []journal.Entry, unknown []string, err error) {
+	for _, e := range s.creates {
+		id, open, err := s.one(ctx, e, s.begun[e.Address])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -79,15 +115,6 @@ func (r *root) search(ctx context.Context, account journal.Account) (found []jou
 		}
 	}
 	return found, unknown, nil
-}
-
-// A search is what is known while creates are looked for.
-type search struct {
-	*root
-	account  journal.Account
-	recorded map[string]*tfjson.StateResource // by address
-	known    map[string]bool                  // type and id of what is in the state
-	wishes   map[string]wish                  // by address
 }
 
 // one looks for one create. It returns the id of the one object that can be what was made,
@@ -170,14 +197,16 @@ func (r *root) find(ctx context.Context, w wish, since time.Time) (ids, undated 
 	}
 }
 
-// makeAnew marks what an import does not make whole, so that the next apply replaces
-// it: a user whose password only the answer to its creation told, and, of the creates
-// that nobody saw the end of, a security group, which may still have the rules that
-// every new one has.
+// Types of what an import does not make whole.
+const (
+	databaseUser  = "ovh_cloud_project_database_postgresql_user" // whose password only the answer to its creation told
+	securityGroup = "openstack_networking_secgroup_v2"           // which may still have the rules that every new one has
+)
+
+// makeAnew marks what an import does not make whole, so that the next apply replaces it.
 func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error {
-	const user, group = "ovh_cloud_project_database_postgresql_user", "openstack_networking_secgroup_v2"
 	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
-		return ofKind(e.Address, func(kind string) bool { return kind == user || kind == group })
+		return ofKind(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
 	}) {
 		return nil
 	}
@@ -185,17 +214,11 @@ func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error
 	if err != nil {
 		return err
 	}
-	why := map[string]string{}
-	for _, e := range slices.Concat(made, unseen) {
-		if resource := recorded[e.Address]; resource != nil && resource.Type == user && attribute(resource, "password") == "" {
-			why[e.Address] = "its password is not known"
-		}
-	}
-	for _, e := range unseen {
-		if resource := recorded[e.Address]; resource != nil && resource.Type == group && e.Action == "create" {
-			why[e.Address] = "it may not be whole"
-		}
-	}
+	return r.taint(ctx, notWhole(recorded, made, unseen))
+}
+
+// taint has the next apply make anew what is named, by address, with the reason.
+func (r *root) taint(ctx context.Context, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
 		code, err := r.tool.Run(ctx, &r.noise, tofu.TaintArgs(address)...)
 		if err != nil || code != tofu.ExitOK {
@@ -204,4 +227,21 @@ func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error
 		r.reportf("%s will be made anew: %s", address, why[address])
 	}
 	return nil
+}
+
+// notWhole says, by address, why what is in the state has to be made anew: a user without
+// its password, and a security group of which nobody saw the create end.
+func notWhole(recorded map[string]*tfjson.StateResource, made, unseen []journal.Entry) map[string]string {
+	why := map[string]string{}
+	for _, e := range slices.Concat(made, unseen) {
+		if resource := recorded[e.Address]; resource != nil && resource.Type == databaseUser && attribute(resource, "password") == "" {
+			why[e.Address] = "its password is not known"
+		}
+	}
+	for _, e := range unseen {
+		if resource := recorded[e.Address]; resource != nil && resource.Type == securityGroup && e.Action == "create" {
+			why[e.Address] = "it may not be whole"
+		}
+	}
+	return why
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -530,6 +531,9 @@ func TestSettle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &root{session: &session{Options: Options{Environment: "test", Seen: c.seen}, environment: &environment.Environment{}}, name: "test"}
 			err := r.settle(c.open)
+			if text := r.report.masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
+				t.Errorf("it says %q", text)
+			}
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}

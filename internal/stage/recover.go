@@ -133,34 +133,14 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) (open []s
 	if err != nil {
 		return nil, err
 	}
-	var remove []string
-	var made []journal.Entry
-	for _, e := range account.Gone {
-		if _, ok := recorded[e.Address]; ok {
-			remove = append(remove, e.Address)
-			r.reportf("%s was deleted, and is taken out of the state", e.Address)
-		}
+	m := mendingOf(account, recorded)
+	for _, note := range m.notes {
+		r.reportf("%s", note)
 	}
-	for _, e := range account.Made {
-		resource, ok := recorded[e.Address]
-		switch {
-		case e.ID == "":
-			if !ok {
-				r.reportf("%s was made, and its provider tells no ID to import it by", e.Address)
-				open = append(open, e.Address)
-			}
-			continue
-		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
-			continue
-		case ok: // what it replaced
-			remove = append(remove, e.Address)
-		}
-		made = append(made, e)
-	}
-	if err := r.forget(ctx, remove...); err != nil {
+	if err := r.forget(ctx, m.remove...); err != nil {
 		return nil, err
 	}
-	left, err := r.takeIn(ctx, made)
+	left, err := r.takeIn(ctx, m.takeIn)
 	if err != nil {
 		return nil, err
 	}
@@ -172,14 +152,61 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) (open []s
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range append(left, more...) {
-		r.reportf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID)
+	open, notes := m.end(account, found, slices.Concat(left, more), unknown)
+	for _, note := range notes {
+		r.reportf("%s", note)
+	}
+	return open, r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
+}
+
+// A mending is what makes a state say what a journal says.
+type mending struct {
+	remove []string        // addresses that are to be taken out of the state
+	takeIn []journal.Entry // what is to be taken into it
+	open   []string        // addresses of what was made, and cannot be taken in
+	notes  []string        // for the report
+}
+
+// mendingOf holds what was made and deleted against what is in the state.
+func mendingOf(account journal.Account, recorded map[string]*tfjson.StateResource) (m mending) {
+	for _, e := range account.Gone {
+		if _, ok := recorded[e.Address]; ok {
+			m.remove = append(m.remove, e.Address)
+			m.notes = append(m.notes, e.Address+" was deleted, and is taken out of the state")
+		}
+	}
+	for _, e := range account.Made {
+		resource, ok := recorded[e.Address]
+		switch {
+		case e.ID == "":
+			if !ok {
+				m.notes = append(m.notes, e.Address+" was made, and its provider tells no ID to import it by")
+				m.open = append(m.open, e.Address)
+			}
+			continue
+		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
+			continue
+		case ok: // what it replaced
+			m.remove = append(m.remove, e.Address)
+		}
+		m.takeIn = append(m.takeIn, e)
+	}
+	return m
+}
+
+// end says what is still open, by address, when the mending is done: what was left of all
+// that was to be taken in, and what a search did not find.
+func (m mending) end(account journal.Account, found, left []journal.Entry, unknown []string) (open, notes []string) {
+	open = m.open
+	for _, e := range left {
+		notes = append(notes, fmt.Sprintf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID))
 		open = append(open, e.Address)
 	}
-	if len(account.InFlight)+len(made)+len(remove)+len(found)+len(open)+len(unknown) == 0 {
-		r.reportf("the state holds all that was made")
+	open = append(open, unknown...)
+	if len(account.InFlight)+len(m.takeIn)+len(m.remove)+len(found)+len(open) == 0 {
+		notes = append(notes, "the state holds all that was made")
 	}
-	return append(open, unknown...), r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
+	return open, notes
 }
 
 // forget takes addresses out of the state.
@@ -204,11 +231,20 @@ func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, 
 	if err != nil || code != tofu.ExitOK {
 		return nil, r.failed(ctx, "show", err)
 	}
+	found, err := readRecorded(data)
+	if err != nil {
+		return nil, fmt.Errorf("the state of %s is not JSON of a known version", r.name)
+	}
+	return found, nil
+}
+
+// readRecorded reads them out of what tofu shows of a state.
+func readRecorded(data []byte) (map[string]*tfjson.StateResource, error) {
 	var document struct {
 		Values tfjson.StateValues `json:"values"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return nil, fmt.Errorf("the state of %s is not JSON of a known version", r.name)
+		return nil, err
 	}
 	found := map[string]*tfjson.StateResource{}
 	var walk func(*tfjson.StateModule)

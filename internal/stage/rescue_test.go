@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"slipway/internal/secrets"
 	"slipway/internal/tofu"
 )
 
@@ -86,9 +87,64 @@ func TestRescueRefusesLinks(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte(stateThatWasLost), 0o600))
 	must(t, os.Symlink(secret, filepath.Join(d.dir, "errored.tfstate")))
-	if lost, err := d.rescue(t.Context()); err == nil {
-		t.Errorf("lost: %v, and it was read", lost)
+	if lost, err := d.rescue(t.Context()); err == nil || lost {
+		t.Errorf("lost: %v, and it was read: %v", lost, err)
 	}
+}
+
+// A lost state that can be kept nowhere is lost all the same, and that is said.
+func TestRescueFails(t *testing.T) {
+	for name, before := range map[string]func(d *desk){
+		"nobody to seal it to": func(d *desk) { d.recipients = nil },
+		"no folder":            func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "recovery"), nil, 0o600)) },
+		"no file":              func(d *desk) { must(t, os.MkdirAll(filepath.Join(d.Out, "recovery", d.lostName()), 0o755)) },
+	} {
+		d := newDesk(t)
+		d.dumped = json.RawMessage(stateThatWasLost)
+		before(d)
+		if lost, err := d.rescue(t.Context()); !lost || err == nil {
+			t.Errorf("%s: lost: %v, %v", name, lost, err)
+		}
+	}
+}
+
+// Of several lost states, each goes back onto the one before it, and then its copy goes. One
+// that is not written is not taken away.
+func TestRestoreSeveral(t *testing.T) {
+	d := newDesk(t)
+	for _, serial := range []string{"7", "8"} {
+		sealed, err := secrets.Envelope([]byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"lost"}`), d.recipients)
+		must(t, err)
+		must(t, d.store.Write(t.Context(), d.lostKey()+serial+".age", sealed))
+	}
+	lost, err := d.lostStates(t.Context())
+	must(t, err)
+	if len(lost) != 2 {
+		t.Fatalf("%+v", lost)
+	}
+	copies := func() int {
+		objects, err := d.store.List(t.Context(), d.lostKey())
+		must(t, err)
+		return len(objects)
+	}
+	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return r.Method == http.MethodPut
+	}
+	if err := d.restore(t.Context(), lost); err == nil || copies() != 2 {
+		t.Errorf("a store that takes nothing: %v, %d copies are left", err, copies())
+	}
+	d.fault = nil
+	must(t, d.restore(t.Context(), lost))
+	if stamp, err := d.store.Stamp(t.Context(), d.key); err != nil || stamp.Serial != 8 || copies() != 0 {
+		t.Errorf("%+v, %v, %d copies are left", stamp, err, copies())
+	}
+	d.says("7.age is the state again, serial 7\n")
+	d.says("8.age is the state again, serial 8\n")
+	must(t, d.restore(t.Context(), lost[:1]))
+	d.says("7.age is not newer than the state in the store (serial 7, there 8): left alone\n")
 }
 
 // The state that came with the result of the run that lost it is found, too.

@@ -189,23 +189,15 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 	if err := r.init(ctx); err != nil {
 		return nil, err
 	}
-	lockFile, err := r.lockFileDigest()
-	if err != nil {
+	if err := r.refuseLockFile(p.Manifest); err != nil {
 		return nil, err
-	}
-	if lockFile != p.Bindings.LockFile {
-		return nil, r.refusePlan("since the plan of %s was made, the lock file of the providers has changed", r.name)
 	}
 	if !p.Changes {
 		r.report.WriteString(r.name + ": No changes.\n")
 		return r.outputs(ctx)
 	}
-	data, err := r.identity.Open(p.sealed)
-	if err != nil {
-		return nil, r.refusePlan("the plan of %s cannot be opened: %v", r.name, err)
-	}
-	if err := r.workFolder().Write(r.inWork(r.planFile()), data); err != nil {
-		return nil, r.fullWork(err)
+	if err := r.unseal(p); err != nil {
+		return nil, err
 	}
 	summary, err := r.reduced(ctx)
 	if err != nil {
@@ -216,20 +208,47 @@ func (r *root) applySealed(ctx context.Context, p reviewed) (tofu.Outputs, error
 	if !slices.Equal(summary.Losses(), p.Losses) {
 		return nil, r.refusePlan("the plan of %s loses other resources than its manifest says", r.name)
 	}
-	if r.store != nil {
-		by, err := r.store.Claim(ctx, r.claimKey(p.Manifest), []byte(r.RunID))
-		if err != nil {
-			return nil, err
-		}
-		if by != nil {
-			return nil, r.refusePlan("the plan of %s is being applied by run %q", r.name, by)
-		}
+	return r.applyOnce(ctx, p.Manifest)
+}
+
+// refuseLockFile refuses a plan that was made with another lock file than init has left.
+func (r *root) refuseLockFile(m manifest.Manifest) error {
+	lockFile, err := r.lockFileDigest()
+	if err == nil && lockFile != m.Bindings.LockFile {
+		err = r.refusePlan("since the plan of %s was made, the lock file of the providers has changed", r.name)
+	}
+	return err
+}
+
+// unseal opens a plan for tofu.
+func (r *root) unseal(p reviewed) error {
+	data, err := r.identity.Open(p.sealed)
+	if err != nil {
+		return r.refusePlan("the plan of %s cannot be opened: %v", r.name, err)
+	}
+	if err := r.workFolder().Write(r.inWork(r.planFile()), data); err != nil {
+		return r.fullWork(err)
+	}
+	return nil
+}
+
+// applyOnce applies the plan that was unsealed, unless some run has begun to.
+func (r *root) applyOnce(ctx context.Context, m manifest.Manifest) (tofu.Outputs, error) {
+	if r.store == nil {
+		return r.applyPlan(ctx)
+	}
+	by, err := r.store.Claim(ctx, r.claimKey(m), []byte(r.RunID))
+	if err != nil {
+		return nil, err
+	}
+	if by != nil {
+		return nil, r.refusePlan("the plan of %s is being applied by run %q", r.name, by)
 	}
 	outputs, err := r.applyPlan(ctx)
 	var held *refusal.Error
-	if r.store != nil && errors.As(err, &held) {
+	if errors.As(err, &held) {
 		// Another held the lock, and nothing was begun.
-		err = errors.Join(err, r.store.Remove(context.WithoutCancel(ctx), r.claimKey(p.Manifest)))
+		err = errors.Join(err, r.store.Remove(context.WithoutCancel(ctx), r.claimKey(m)))
 	}
 	return outputs, err
 }

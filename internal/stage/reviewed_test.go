@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,8 +10,11 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/journal"
 	"slipway/internal/manifest"
+	"slipway/internal/secrets"
 	"slipway/internal/state"
+	"slipway/internal/tofu"
 )
 
 const deskPassphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
@@ -166,6 +170,186 @@ func TestTakesKept(t *testing.T) {
 		if got := s.takesKept(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A plan out of a folder that has not all of it is refused; one that was kept in another form,
+// or by the same run, replaces nothing.
+func TestVerifyFolderAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(d *desk, m *manifest.Manifest)
+		message string
+	}{
+		"whole": {change: func(*desk, *manifest.Manifest) {}},
+		"without the plan itself": {change: func(d *desk, _ *manifest.Manifest) {
+			must(t, os.Remove(filepath.Join(d.Plan, "plan", "test", planName)))
+		}, message: "is not the one that its manifest was made for"},
+		"beside one that cannot be read": {change: func(d *desk, _ *manifest.Manifest) {
+			must(t, d.store.Write(t.Context(), d.kept()+manifestName, []byte("x")))
+		}},
+		"beside a later one of its run": {change: func(d *desk, m *manifest.Manifest) {
+			m.Created = m.Created.Add(time.Minute)
+			data, err := manifest.Seal(*m, deskPassphrase)
+			must(t, err)
+			must(t, d.store.Write(t.Context(), d.kept()+manifestName, data))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.withPlan(nil)
+			d.Plan = t.TempDir()
+			folder := filepath.Join(d.Plan, "plan", "test")
+			must(t, os.MkdirAll(folder, 0o755))
+			for _, file := range []string{manifestName, planName} {
+				data, err := d.store.Read(t.Context(), d.kept()+file)
+				must(t, err)
+				must(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
+			}
+			data, err := os.ReadFile(filepath.Join(folder, manifestName))
+			must(t, err)
+			m, err := manifest.Open(data, deskPassphrase)
+			must(t, err)
+			c.change(d, &m)
+			if _, err := d.verify(t.Context()); c.message != "" {
+				refuses(t, err, c.message, "dagger call plan-files")
+			} else {
+				must(t, err)
+			}
+		})
+	}
+}
+
+// Before the first tool starts, a plan is the one that was named, approved and allowed; that of
+// a later layer is left for the next time.
+func TestApplyReviewed(t *testing.T) {
+	withoutTofu(t)
+	protected := func(d *desk) { d.environment.Protected, d.AllowDestroy = true, "a.b" }
+	digest := func(d *desk) {
+		_, digest, err := d.found(t.Context(), []*root{d.root})
+		must(t, err)
+		d.Digest = digest
+	}
+	for name, c := range map[string]struct {
+		plan          func(m *manifest.Manifest, sealed *[]byte)
+		before        []func(d *desk)
+		message, hint string
+		later         bool // otherwise tofu is started
+	}{
+		"as it was made":        {},
+		"named":                 {before: []func(*desk){digest}},
+		"named, and protected":  {before: []func(*desk){protected, digest}},
+		"no digest":             {before: []func(*desk){func(d *desk) { d.Digest = "latest" }}, message: `--digest is "latest", which is no digest of a plan`},
+		"no plan":               {before: []func(*desk){func(d *desk) { d.inputs = "sha256:" + strings.Repeat("b", 64) }}, message: "there is no plan of test in bucket state"},
+		"another than is named": {before: []func(*desk){func(d *desk) { d.Digest = "sha256:" + strings.Repeat("0", 64) }}, message: "and not sha256:0000"},
+		"not approved":          {before: []func(*desk){protected}, message: "--digest does not say which plan was reviewed"},
+		"not allowed": {before: []func(*desk){protected, digest, func(d *desk) { d.AllowDestroy = "" }},
+			message: "--allow-destroy does not name a.b", hint: "--allow-destroy=a.b"},
+		"beside another run": {before: []func(*desk){func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}) }}, message: "is in use by run you"},
+		"of a later layer":   {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }, later: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.environment.State.S3 = &environment.S3{Bucket: "state"}
+			d.withPlan(c.plan)
+			for _, before := range c.before {
+				before(d)
+			}
+			err := d.applyReviewed(t.Context(), []*root{d.root})
+			if d.changes != c.later {
+				t.Errorf("there are changes: %v", d.changes)
+			}
+			switch {
+			case c.message != "":
+				refuses(t, err, c.message, c.hint)
+			case c.later:
+				must(t, err)
+				d.says("test: not applied, because it could not be planned before net was applied; next: dagger call plan --env=test --keep\n")
+			default:
+				notStarted(t, err, "init")
+				d.says("test: the plan of run planner, made ")
+			}
+			if objects, err := d.store.List(t.Context(), d.claimKey(manifest.Manifest{RunID: "planner"})); err != nil || len(objects) > 0 {
+				t.Errorf("it is marked as applied: %v", err)
+			}
+		})
+	}
+}
+
+// A plan is applied with the very lock file that it was made with.
+func TestRefuseLockFile(t *testing.T) {
+	d := planning(t)
+	m := manifest.Manifest{Bindings: manifest.Bindings{LockFile: manifest.Digest([]byte("locks"))}}
+	must(t, d.refuseLockFile(m))
+	must(t, os.WriteFile(d.lockFile(), []byte("others"), 0o600))
+	refuses(t, d.refuseLockFile(m), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
+	must(t, os.Remove(d.lockFile()))
+	refuses(t, d.refuseLockFile(m), "the lock file of the providers has changed", "")
+	must(t, d.refuseLockFile(manifest.Manifest{}))
+	must(t, os.Mkdir(d.lockFile(), 0o700))
+	if err := d.refuseLockFile(m); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What tofu is given is the plan that was sealed.
+func TestUnseal(t *testing.T) {
+	d := planning(t)
+	sealed, err := secrets.Envelope([]byte("another plan"), d.recipients)
+	must(t, err)
+	refuses(t, d.unseal(reviewed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
+	must(t, d.unseal(reviewed{sealed: sealed}))
+	if data, err := d.workFolder().Read(d.inWork(d.planFile())); err != nil || string(data) != "another plan" {
+		t.Errorf("%q, %v", data, err)
+	}
+	must(t, os.RemoveAll(d.path("plans")))
+	if err := d.unseal(reviewed{sealed: sealed}); err == nil {
+		t.Error("it is nowhere")
+	}
+}
+
+// A plan is applied once. One that another run's lock has kept from being begun can be applied
+// later.
+func TestApplyOnce(t *testing.T) {
+	withoutTofu(t)
+	m := manifest.Manifest{RunID: "planner"}
+	for name, c := range map[string]struct {
+		before  func(d *desk)
+		message string // of a refusal; empty: tofu is started
+		claimed string // by which run, afterwards
+	}{
+		"first":           {before: func(*desk) {}, claimed: "me"},
+		"second":          {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(m), []byte("run7"))) }, message: `the plan of test is being applied by run "run7"`, claimed: "run7"},
+		"beside a lock":   {before: func(d *desk) { d.locked("laptop") }, message: "is locked by root@host"},
+		"of another plan": {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(manifest.Manifest{RunID: "x"}), nil)) }, claimed: "me"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planning(t)
+			c.before(d)
+			if _, err := d.applyOnce(t.Context(), m); c.message != "" {
+				refuses(t, err, c.message, "")
+			} else if !errors.Is(err, tofu.ErrNotStarted) {
+				t.Errorf("got %v", err)
+			}
+			by, err := d.store.Read(t.Context(), d.claimKey(m))
+			if string(by) != c.claimed || c.claimed != "" && err != nil {
+				t.Errorf("it is claimed by %q, %v", by, err)
+			}
+		})
+	}
+	d := planning(t)
+	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		refused := strings.HasSuffix(r.URL.Path, ".applied")
+		if refused {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return refused
+	}
+	if _, err := d.applyOnce(t.Context(), m); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("without a claim: %v", err)
+	}
+	d.store = nil
+	if _, err := d.applyOnce(t.Context(), m); !errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("over HTTP: %v", err)
 	}
 }
 

@@ -17,9 +17,6 @@ import (
 	"slipway/internal/tofu"
 )
 
-// withoutTofu has no tool start.
-func withoutTofu(t *testing.T) { t.Helper(); t.Setenv("PATH", t.TempDir()) }
-
 // at is a diagnostic with a place in a file.
 func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
 	e, _ := tofu.ReadEvent([]byte(`{"type":"diagnostic","diagnostic":{"range":{"filename":"main.tf"}}}`))

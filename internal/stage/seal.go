@@ -199,7 +199,7 @@ func digestFile(path string) (string, error) {
 // images are those that this container was made of, by the pins that came along.
 func (s *session) images() (map[string]string, error) {
 	f, err := os.Open(s.Pins)
-	if errors.Is(err, fs.ErrNotExist) || s.Pins == "" {
+	if errors.Is(err, fs.ErrNotExist) { // or none is named
 		return nil, nil
 	}
 	if err != nil {

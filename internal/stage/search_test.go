@@ -3,9 +3,11 @@ package stage
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,123 @@ func TestSearchOne(t *testing.T) {
 	}
 }
 
+// withOVH gives a desk the credentials of an OVH that has a service "old", as old as OVH
+// does not tell, and in it a database and two users called app; it tells the age of one only.
+func (d *desk) withOVH() {
+	d.t.Helper()
+	const service = "/cloud/project/p/database/postgresql/old"
+	answers := map[string]string{
+		"/auth/time": "1", service: `{"id": "old"}`,
+		service + "/database": `["app"]`, service + "/database/app": `{"id": "app", "name": "app"}`,
+		service + "/user": `["dated", "undated"]`, service + "/user/undated": `{"id": "undated", "username": "app"}`,
+		service + "/user/dated": `{"id": "dated", "username": "app", "createdAt": "` + time.Now().Format(time.RFC3339) + `"}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	d.t.Cleanup(server.Close)
+	if d.credentials == nil {
+		d.credentials = map[string]string{}
+	}
+	for name, value := range map[string]string{"OVH_ENDPOINT": server.URL, "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"} {
+		d.credentials[name] = value
+	}
+}
+
+const database = "ovh_cloud_project_database_database"
+
+func inService(kind string) wish {
+	return wish{kind, map[string]any{"service_name": "p", "engine": "postgresql", "cluster_id": "old", "name": "app"}}
+}
+
+// What OVH tells no age of may be what was made, or older: that stays open, unless there is
+// one that is young enough.
+func TestSearchUndated(t *testing.T) {
+	for kind, c := range map[string]struct {
+		id   string
+		open bool
+		says string
+	}{
+		database:     {open: true, says: "test: a.b was to be made, and app in the cloud could be it or be older: the cloud does not tell its age\n"},
+		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and the cloud has it\n"},
+	} {
+		d := newDesk(t)
+		d.withOVH()
+		s := d.newSearch(journal.Account{})
+		s.in(nil)
+		s.wishes = map[string]wish{"a.b": inService(kind)}
+		id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Action: "create", Time: time.Now()}, true)
+		if err != nil || id != c.id || open != c.open {
+			t.Errorf("%s: %q, %v, %v", kind, id, open, err)
+		}
+		d.says(c.says)
+	}
+}
+
+// Each cloud is asked for its own kinds, and only with its own credentials. One that cannot be
+// asked is an error only where it is the one.
+func TestFindAsks(t *testing.T) {
+	openstack := func(d *desk) { d.onCloud().makeNetwork("one") }
+	ovh := func(d *desk) { d.withOVH() }
+	broken := func(d *desk) {
+		d.withOVH()
+		d.credentials["OVH_ENDPOINT"] = "ovh-xx"
+	}
+	net := wish{network, map[string]any{"name": "one"}}
+	for name, c := range map[string]struct {
+		clouds             []func(d *desk)
+		w                  wish
+		ids, undated       int
+		looked, unanswered bool
+	}{
+		"OpenStack":                        {clouds: []func(d *desk){openstack}, w: net, ids: 1, looked: true},
+		"OVH":                              {clouds: []func(d *desk){ovh}, w: inService(database), undated: 1, looked: true},
+		"OVH, beside OpenStack":            {clouds: []func(d *desk){openstack, ovh}, w: inService(database), undated: 1, looked: true},
+		"OpenStack, with OVH's":            {clouds: []func(d *desk){ovh}, w: net},
+		"OVH, with OpenStack's":            {clouds: []func(d *desk){openstack}, w: inService(database)},
+		"neither":                          {clouds: []func(d *desk){openstack, broken}, w: wish{kind: "acme_thing"}},
+		"an OVH that is none":              {clouds: []func(d *desk){broken}, w: inService(database), unanswered: true},
+		"OpenStack, beside what is no OVH": {clouds: []func(d *desk){openstack, broken}, w: net, ids: 1, looked: true},
+		"an OpenStack that takes no login": {clouds: []func(d *desk){openstack, func(d *desk) { d.credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, with := range c.clouds {
+				with(d)
+			}
+			ids, undated, looked, err := d.find(t.Context(), c.w, time.Time{})
+			if len(ids) != c.ids || len(undated) != c.undated || looked != c.looked || (err != nil) != c.unanswered {
+				t.Errorf("%q, %q, %v, %v", ids, undated, looked, err)
+			}
+			s := d.newSearch(journal.Account{})
+			s.wishes = map[string]wish{"a.b": c.w}
+			if id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b"}, true); c.unanswered && (err == nil || id != "" || open) {
+				t.Errorf("%q, %v, %v", id, open, err)
+			}
+		})
+	}
+}
+
+// What takes the place of something in the state is taken for it only when that could be
+// forgotten.
+func TestSearchReplaces(t *testing.T) {
+	withoutTofu(t)
+	d := newDesk(t)
+	d.onCloud().makeNetwork("one")
+	s := d.newSearch(journal.Account{})
+	s.in(map[string]*tfjson.StateResource{"a.b": inState(network, "gone")})
+	s.wishes = map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}
+	id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()}, true)
+	notStarted(t, err, "state")
+	if id != "" || open {
+		t.Errorf("%q, %v", id, open)
+	}
+}
+
 // Without the start of a run, that of the create has to do.
 func TestSearchSince(t *testing.T) {
 	d := newDesk(t)
@@ -173,7 +292,109 @@ func TestSearchNothing(t *testing.T) {
 	if err != nil || found != nil || unknown != nil {
 		t.Errorf("%v, %v, %v", found, unknown, err)
 	}
-	if text := d.report.masked(func(text string) string { return text }); !strings.Contains(text, "a.b was in flight (update): the next plan says what is left to do") {
-		t.Errorf("it says %q", text)
+	d.says("a.b was in flight (update): the next plan says what is left to do")
+}
+
+// A search is for creates: those that a cloud can be asked for, begun or only planned, and of
+// the others those that began.
+func TestNewSearch(t *testing.T) {
+	account := journal.Account{
+		InFlight: []journal.Entry{{Address: network + ".begun", Action: "create"}, {Address: network + ".old", Action: "delete"}, {Address: "acme_thing.begun", Action: "create"}},
+		Planned:  []journal.Entry{{Address: network + ".planned", Action: "create"}, {Address: "acme_thing.planned", Action: "create"}},
+	}
+	d := newDesk(t)
+	s := d.newSearch(account)
+	if got := addresses(s.creates); !slices.Equal(got, []string{network + ".begun", network + ".planned"}) {
+		t.Errorf("it looks for %q", got)
+	}
+	if got := addresses(s.unfindable); !slices.Equal(got, []string{"acme_thing.begun"}) {
+		t.Errorf("it cannot look for %q", got)
+	}
+	if len(s.begun) != 1 || !s.begun[network+".begun"] {
+		t.Errorf("begun: %v", s.begun)
+	}
+	d.says("test: " + network + ".old was in flight (delete): the next plan says what is left to do\n")
+}
+
+// What no cloud can be asked for was made if it is in the state, unless something was there
+// before.
+func TestNotFindable(t *testing.T) {
+	d := newDesk(t)
+	var account journal.Account
+	for _, name := range []string{"made", "replaced", "open"} {
+		account.InFlight = append(account.InFlight, journal.Entry{Address: "acme_thing." + name, Action: "create"})
+	}
+	account.Replaced = []string{"acme_thing.replaced"}
+	s := d.newSearch(account)
+	s.in(map[string]*tfjson.StateResource{"acme_thing.made": inState("acme_thing", "1"), "acme_thing.replaced": inState("acme_thing", "2")})
+	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
+		t.Errorf("unknown: %q", unknown)
+	}
+	for name, says := range map[string]string{"made": ", and is in the state", "replaced": ": look whether it was made", "open": ": look whether it was made"} {
+		d.says("test: acme_thing." + name + " was in flight (create)" + says + "\n")
+	}
+}
+
+// Of all creates, those that the cloud has are found, and those that cannot be told stay
+// unknown. What is in the state elsewhere is neither.
+func TestSearchAll(t *testing.T) {
+	d := newDesk(t)
+	sim := d.onCloud()
+	one, known := sim.makeNetwork("one"), sim.makeNetwork("known")
+	sim.makeNetwork("twice")
+	sim.makeNetwork("twice")
+	var account journal.Account
+	wishes := map[string]wish{}
+	for _, name := range []string{"one", "twice", "none", "known"} {
+		address := network + "." + name
+		account.InFlight = append(account.InFlight, journal.Entry{Address: address, Action: "create", Time: time.Now()})
+		wishes[address] = wish{network, map[string]any{"name": name}}
+	}
+	s := d.newSearch(account)
+	s.in(map[string]*tfjson.StateResource{network + ".elsewhere": inState(network, known)})
+	s.wishes = wishes
+	found, unknown, err := s.all(t.Context())
+	must(t, err)
+	if len(found) != 1 || found[0] != (journal.Entry{Address: network + ".one", Action: "create", IDKey: "id", ID: one}) {
+		t.Errorf("found: %+v", found)
+	}
+	if !slices.Equal(unknown, []string{network + ".twice"}) {
+		t.Errorf("unknown: %q", unknown)
+	}
+	d.says(network + ".one was in flight (create), and the cloud has it\n")
+	d.openstack, d.credentials["OS_AUTH_URL"] = nil, "http://127.0.0.1:9/"
+	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
+		t.Errorf("without a cloud: %v, %v", found, unknown)
+	}
+}
+
+// Made anew is what an import does not make whole: a user without its password, and a
+// security group of which nobody saw the create end.
+func TestNotWhole(t *testing.T) {
+	user := inState(databaseUser, "1")
+	whole := inState(databaseUser, "2")
+	whole.AttributeValues["password"] = "word"
+	recorded := map[string]*tfjson.StateResource{"a.user": user, "a.whole": whole, "a.group": inState(securityGroup, "3"), "a.net": inState(network, "4")}
+	var entries []journal.Entry
+	for _, address := range []string{"a.user", "a.whole", "a.group", "a.net", "a.none"} {
+		entries = append(entries, journal.Entry{Address: address, Action: "create"})
+	}
+	const password, part = "its password is not known", "it may not be whole"
+	updates := slices.Clone(entries)
+	for i := range updates {
+		updates[i].Action = "update"
+	}
+	for name, c := range map[string]struct {
+		made, unseen []journal.Entry
+		want         map[string]string
+	}{
+		"nothing":          {},
+		"made":             {made: entries, want: map[string]string{"a.user": password}},
+		"not seen to end":  {unseen: entries, want: map[string]string{"a.user": password, "a.group": part}},
+		"updates, not too": {unseen: updates, want: map[string]string{"a.user": password}},
+	} {
+		if got := notWhole(recorded, c.made, c.unseen); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

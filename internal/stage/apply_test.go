@@ -1,0 +1,357 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"slipway/internal/journal"
+	"slipway/internal/state"
+	"slipway/internal/tofu"
+)
+
+// notStarted fails unless err says that this command of tofu was the first that did not start.
+func notStarted(t *testing.T, err error, command string) {
+	t.Helper()
+	if !errors.Is(err, tofu.ErrNotStarted) || !strings.HasPrefix(err.Error(), "tofu was not started: "+command+":") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A protected environment takes only a plan that was reviewed, and so does who names the
+// digest of one. That of an environment without a bucket is in a folder.
+func TestApplyTakes(t *testing.T) {
+	withoutTofu(t)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is in no bucket, so no plan is kept there", "there is no plan of test in the folder that --plan names"
+	digest := "sha256:" + strings.Repeat("0", 64)
+	for name, c := range map[string]struct {
+		protected, http bool
+		o               Options
+		message         string // empty: it makes a plan
+	}{
+		"open":                                 {},
+		"open, over HTTP":                      {http: true},
+		"protected":                            {protected: true, message: none},
+		"protected, over HTTP":                 {protected: true, http: true, message: noBucket},
+		"with a digest":                        {o: Options{Digest: digest}, message: none},
+		"with a digest, over HTTP":             {http: true, o: Options{Digest: digest}, message: noBucket},
+		"the plan that is kept":                {o: Options{Reviewed: true}, message: none},
+		"a plan":                               {o: Options{Plan: "/nowhere"}, message: nowhere},
+		"a plan, protected and over HTTP":      {protected: true, http: true, o: Options{Plan: "/nowhere"}, message: nowhere},
+		"a plan, with a digest, and over HTTP": {http: true, o: Options{Plan: "/nowhere", Digest: digest}, message: nowhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.Plan, d.Digest, d.Reviewed = c.o.Plan, c.o.Digest, c.o.Reviewed
+			more := ""
+			if c.protected {
+				more = "protected: true\n"
+			}
+			if c.http {
+				d.store = nil
+				d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + more)
+			} else {
+				d.withCode(more)
+			}
+			if err := d.apply(t.Context()); c.message != "" {
+				refuses(t, err, c.message, "dagger call ")
+			} else {
+				notStarted(t, err, "init")
+			}
+		})
+	}
+	d := newDesk(t)
+	d.withCode("")
+	d.Layer = "none"
+	refuses(t, d.apply(t.Context()), `has no layer "none"`, "the layers of test are test")
+}
+
+// What takes an environment away asks for its name first, and looks for runs that were
+// interrupted. Of a protected one, all that would be lost is known before.
+func TestDestroyTakes(t *testing.T) {
+	withoutTofu(t)
+	for name, c := range map[string]struct {
+		more, confirm string
+		interrupted   bool
+		message       string // empty: it starts tofu
+	}{
+		"without its name":                     {message: "destroy takes away all of environment test"},
+		"by another name":                      {confirm: "prod", message: `--confirm is "prod" and not the environment's name, test`},
+		"by its name":                          {confirm: "test"},
+		"on top of an interrupted run":         {confirm: "test", interrupted: true, message: "was interrupted"},
+		"of a protected one":                   {confirm: "test", more: "protected: true\n"},
+		"of a protected one, before it begins": {confirm: "test", more: "protected: true\n", interrupted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.withCode(c.more)
+			d.result.Stage, d.Confirm = "destroy", c.confirm
+			must(t, d.open(t.Context()))
+			if c.interrupted {
+				d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
+			}
+			for _, stage := range []func(context.Context) error{d.destroy, d.down} {
+				if err := stage(t.Context()); c.message != "" {
+					refuses(t, err, c.message, "dagger call ")
+				} else {
+					notStarted(t, err, "init")
+				}
+			}
+		})
+	}
+	d := newDesk(t)
+	d.withCode("")
+	d.Confirm = "test"
+	d.nowhere()
+	if err := d.destroy(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+		t.Errorf("nowhere: %v", err)
+	}
+	d.Layer = "none"
+	refuses(t, d.destroy(t.Context()), `has no layer "none"`, "")
+}
+
+// With an environment go its plans and the record of its last check, and nothing of another.
+func TestTakeKept(t *testing.T) {
+	d := newDesk(t)
+	d.Environment = "test"
+	other := []string{"drift/test2.json", "plans/test2/x", "test/test.tfstate"}
+	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
+		must(t, d.store.Write(t.Context(), key, []byte("x")))
+	}
+	must(t, d.takeKept(t.Context()))
+	objects, err := d.store.List(t.Context(), "")
+	must(t, err)
+	var left []string
+	for _, o := range objects {
+		left = append(left, o.Key)
+	}
+	if strings.Join(left, " ") != strings.Join(other, " ") {
+		t.Errorf("there is %q", left)
+	}
+	d.says("test: 3 kept plans and records were taken away\n")
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		must(t, d.store.Write(t.Context(), "drift/test.json", []byte("x")))
+		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method == method {
+				w.WriteHeader(http.StatusForbidden)
+			}
+			return r.Method == method
+		}
+		if err := d.takeKept(t.Context()); err == nil {
+			t.Errorf("a store that takes no %s", method)
+		}
+	}
+	d.store = nil
+	must(t, d.takeKept(t.Context()))
+}
+
+// A tofu that could not be started has made nothing: the lock goes back, and there is nothing
+// to recover. Where a state may have been lost all the same, both stay.
+func TestApplyPlanNotStarted(t *testing.T) {
+	withoutTofu(t)
+	for name, c := range map[string]struct {
+		before    func(d *desk)
+		want      string
+		left      bool // the lock and the journal
+		unwritten bool
+	}{
+		"nothing is there":        {before: func(*desk) {}},
+		"one that cannot be read": {before: func(d *desk) { must(t, os.Mkdir(filepath.Join(d.dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
+		"tofu complains of the state": {before: func(d *desk) {
+			d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Error refreshing state"}}
+		}, unwritten: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.dir = d.path("repository")
+			must(t, os.MkdirAll(d.dir, 0o700))
+			c.before(d)
+			_, err := d.applyPlan(t.Context())
+			if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+			if d.row.Applied || d.unwritten != c.unwritten {
+				t.Errorf("applied: %v, unwritten: %v", d.row.Applied, d.unwritten)
+			}
+			if left := d.lockID() != "" && len(d.journals()) > 0; left != c.left {
+				t.Errorf("the lock is %q, and there is %q", d.lockID(), d.journals())
+			}
+			if told := d.complaints.String(); len(d.diagnostics) > 0 != strings.Contains(told, "test: error: Error refreshing state\n") {
+				t.Errorf("it complains %q", told)
+			}
+			if said := d.Stderr.(*bytes.Buffer).String(); said != "test: applying\n" {
+				t.Errorf("it says %q", said)
+			}
+		})
+	}
+	d := newDesk(t)
+	d.locked("laptop")
+	_, err := d.applyPlan(t.Context())
+	refuses(t, err, "is locked by root@host", "dagger call unlock")
+}
+
+// A run that this program itself ends says why; that it was asked to stop is said elsewhere.
+func TestWhyItEnds(t *testing.T) {
+	lost := errors.New("the lock is gone")
+	for name, c := range map[string]struct {
+		end  func(stop context.CancelCauseFunc)
+		want error
+	}{
+		"it goes on":                 {func(context.CancelCauseFunc) {}, nil},
+		"asked to stop":              {func(stop context.CancelCauseFunc) { stop(nil) }, nil},
+		"out of time":                {func(stop context.CancelCauseFunc) { stop(context.DeadlineExceeded) }, nil},
+		"by a cause of this program": {func(stop context.CancelCauseFunc) { stop(lost) }, lost},
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		c.end(stop)
+		if err := stopped(ctx); err != c.want { //nolint:errorlint // the very same
+			t.Errorf("%s: %v", name, err)
+		}
+		stop(nil)
+	}
+}
+
+// Only an error of tofu's, about this, says that the state was not saved.
+func TestStateNotSaved(t *testing.T) {
+	for d, want := range map[tofu.Diagnostic]bool{
+		{Severity: "error", Summary: "Failed to save state"}:               true,
+		{Severity: "error", Summary: "Failed to persist state to backend"}: true,
+		{Severity: "warning", Summary: "Failed to save state"}:             false,
+		{Severity: "error", Summary: "quota exceeded"}:                     false,
+		{Severity: "error", Summary: "It says: Failed to save state"}:      false,
+	} {
+		if got := (&root{diagnostics: []tofu.Diagnostic{d}}).stateNotSaved(); got != want {
+			t.Errorf("%+v: %v", d, got)
+		}
+	}
+}
+
+// An apply that did nothing needs no look at the state. One that did, and whose state cannot
+// be read, is in doubt for that reason.
+func TestInOrderLooks(t *testing.T) {
+	withoutTofu(t)
+	done := []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
+	for name, c := range map[string]struct {
+		state string // in the store; empty: none
+		done  []journal.Entry
+		want  string
+	}{
+		"it did nothing":       {},
+		"the state of before":  {done: done, want: "tofu was not started: show"},
+		"one that is damaged":  {state: "x", done: done, want: "is damaged"},
+		"another than before":  {state: `{"serial":1,"lineage":"line","encrypted_data":"x"}`, done: done},
+		"damaged, and nothing": {state: "x"},
+	} {
+		d := newDesk(t)
+		d.stamp = state.Stamp{}
+		if c.state != "" {
+			must(t, d.store.Write(t.Context(), d.key, []byte(c.state)))
+		}
+		err := d.inOrder(t.Context(), tofu.ExitOK, nil, false, c.done)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A state that is as before holds what was done only if each that was made is in it, by its
+// ID where it has one, and none that was deleted.
+func TestMissing(t *testing.T) {
+	recorded := map[string]*tfjson.StateResource{"a.b": inState("a", "1")}
+	made := func(address, id string) journal.Account {
+		return journal.Account{Made: []journal.Entry{{Address: address, IDKey: "id", ID: id}}}
+	}
+	for name, c := range map[string]struct {
+		account journal.Account
+		want    string // of the error; empty: it holds all
+	}{
+		"nothing":                {},
+		"made":                   {account: made("a.b", "1")},
+		"made, and has no ID":    {account: made("a.b", "")},
+		"made anew":              {account: made("a.b", "2"), want: "a.b was made, and the store"},
+		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was made, and the store"},
+		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was made, and the store"},
+		"deleted":                {account: journal.Account{Gone: []journal.Entry{{Address: "c.d"}}}},
+		"deleted, and still in":  {account: journal.Account{Gone: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, and the store"},
+		"in flight, and not his": {account: journal.Account{InFlight: []journal.Entry{{Address: "c.d"}}}},
+	} {
+		if err := missing(recorded, c.account); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Where tofu cannot be started, nothing is known, taken in, forgotten or marked.
+func TestNotStarted(t *testing.T) {
+	withoutTofu(t)
+	entries := func(addresses ...string) (list []journal.Entry) {
+		for _, address := range addresses {
+			list = append(list, journal.Entry{Address: address, Action: "create", IDKey: "id", ID: "1"})
+		}
+		return list
+	}
+	composed := entries("ovh_cloud_project_database.db")
+	for name, c := range map[string]struct {
+		do      func(d *desk) error
+		command string // empty: there is nothing to start it for
+	}{
+		"what is recorded":     {func(d *desk) error { _, err := d.recorded(t.Context()); return err }, "show"},
+		"forget":               {func(d *desk) error { return d.forget(t.Context(), "a.b") }, "state"},
+		"forget nothing":       {func(d *desk) error { return d.forget(t.Context()) }, ""},
+		"wishes":               {func(d *desk) error { _, err := d.wishes(t.Context(), entries("a.b")); return err }, "plan"},
+		"no wishes":            {func(d *desk) error { _, err := d.wishes(t.Context(), nil); return err }, ""},
+		"import one":           {func(d *desk) error { _, err := d.importOne(t.Context(), "a.b", "1"); return err }, "import"},
+		"import by blocks":     {func(d *desk) error { _, err := d.takeIn(t.Context(), entries("a.b")); return err }, "import"},
+		"import by longer ids": {func(d *desk) error { _, err := d.takeIn(t.Context(), composed); return err }, "plan"},
+		"import nothing":       {func(d *desk) error { _, err := d.takeIn(t.Context(), nil); return err }, ""},
+		"make a user anew":     {func(d *desk) error { return d.makeAnew(t.Context(), entries(databaseUser+".u"), nil) }, "show"},
+		"make a group anew":    {func(d *desk) error { return d.makeAnew(t.Context(), nil, entries(securityGroup+".g")) }, "show"},
+		"nothing to make anew": {func(d *desk) error { return d.makeAnew(t.Context(), entries("a.b"), entries(network+".n")) }, ""},
+		"mark":                 {func(d *desk) error { return d.taint(t.Context(), map[string]string{"a.b": "it is not whole"}) }, "taint"},
+		"mark nothing":         {func(d *desk) error { return d.taint(t.Context(), nil) }, ""},
+		"a search": {func(d *desk) error {
+			_, _, err := d.search(t.Context(), journal.Account{InFlight: entries("a.b")})
+			return err
+		}, "show"},
+		"what was made": {func(d *desk) error {
+			_, err := d.reconcile(t.Context(), journal.Account{Made: entries("a.b")})
+			return err
+		}, "show"},
+		"a change": {func(d *desk) error { _, err := d.change(t.Context(), tofu.Plan{}); return err }, "init"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.dir = d.path("repository")
+			must(t, os.MkdirAll(d.dir, 0o700))
+			if name == "a change" {
+				d.withCode("")
+				must(t, d.open(t.Context()))
+			}
+			if err := c.do(d); c.command == "" {
+				must(t, err)
+			} else {
+				notStarted(t, err, c.command)
+			}
+			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
+				t.Error("blocks of an import are left in the code")
+			}
+			if text := d.report.masked(func(text string) string { return text }); text != "" {
+				t.Errorf("it says %q", text)
+			}
+		})
+	}
+	d := newDesk(t)
+	d.other(journal.Header{ID: "you", Stage: "apply"})
+	_, err := d.change(t.Context(), tofu.Plan{})
+	refuses(t, err, "is in use by run you", "dagger call unlock")
+}

@@ -1,0 +1,85 @@
+package stage
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"slipway/internal/tofu"
+)
+
+// A check whose tool cannot be started has found nothing out: it fails, and says so.
+func TestChecksNotStarted(t *testing.T) {
+	withoutTofu(t)
+	for name, c := range map[string]struct {
+		stage, environment string
+		test               bool // there is a module with a test
+		want               string
+	}{
+		"the form":          {stage: "fmt", environment: "test", want: "tofu was not started: fmt"},
+		"one environment":   {stage: "validate", environment: "test", want: "tofu was not started: init"},
+		"all environments":  {stage: "validate", want: "tofu was not started: init"},
+		"none of that name": {stage: "validate", environment: "none", want: `there is no environment "none"`},
+		"no tests":          {stage: "test", want: "no module has a test"},
+		"a test":            {stage: "test", test: true, want: "tofu was not started: init"},
+		"mistakes":          {stage: "lint", want: "run tflint: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.withCode("")
+			d.session.environment, d.Environment = nil, c.environment
+			if c.test {
+				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
+			}
+			if err := stages[c.stage](d.session, t.Context()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+			if text := d.report.masked(func(text string) string { return text }); text != "" {
+				t.Errorf("it says %q", text)
+			}
+			d.nowhere()
+			if err := stages[c.stage](d.session, t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+				t.Errorf("nowhere: %v", err)
+			}
+		})
+	}
+	d := newDesk(t)
+	d.withCode("")
+	d.Environment, d.Repository = "", t.TempDir()
+	refuses(t, d.validate(t.Context()), "environment", "")
+}
+
+// Code that would run what its environment does not allow is refused before it is checked.
+func TestValidateRefuses(t *testing.T) {
+	withoutTofu(t)
+	d := newDesk(t)
+	d.withCode("")
+	must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
+	refuses(t, d.validate(t.Context()), "external", "")
+}
+
+// A module with tests is one folder, whether they lie beside its code or in its folder tests.
+func TestModulesWithTests(t *testing.T) {
+	repository := t.TempDir()
+	if dirs, err := modulesWithTests(repository); err != nil || len(dirs) > 0 {
+		t.Errorf("%q, %v", dirs, err)
+	}
+	for _, name := range []string{
+		"modules/a/tests/one.tftest.hcl", "modules/a/tests/two.tofutest.hcl", "modules/b/b.tftest.hcl", "modules/c/c.tofutest.hcl",
+		"modules/none/main.tf", "modules/none/tests/notes.hcl", "modules/none/folder.tftest.hcl/x", "tests/own.tftest.hcl",
+	} {
+		path := filepath.Join(repository, name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, nil, 0o600))
+	}
+	dirs, err := modulesWithTests(repository)
+	if err != nil || !slices.Equal(dirs, []string{"modules/a", "modules/b", "modules/c", "."}) {
+		t.Errorf("%q, %v", dirs, err)
+	}
+	if dirs, err := modulesWithTests(filepath.Join(repository, "nowhere")); err == nil {
+		t.Errorf("of no repository: %q", dirs)
+	}
+}

@@ -1,0 +1,119 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/journal"
+	"slipway/internal/tofu"
+)
+
+// A run whose lock is gone ends, and one whose lock another has kills tofu, which would
+// write over that one's work.
+func TestHoldLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost func(d *desk, id string) error
+		want error
+		kill bool
+	}{
+		"taken away": {func(d *desk, id string) error { return d.store.Unlock(t.Context(), d.key, id) }, journal.ErrUnlocked, false},
+		"taken by another": {func(d *desk, _ string) error {
+			return d.store.Write(t.Context(), d.key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
+		}, journal.ErrDeposed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.Beat = journal.Beat{Every: 20 * time.Millisecond, GiveUp: time.Minute}
+			working, h, err := d.take(t.Context())
+			must(t, err)
+			must(t, c.lost(d, h.lock.ID))
+			select {
+			case <-working.Done():
+			case <-time.After(10 * time.Second):
+				t.Fatal("it goes on")
+			}
+			if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
+				t.Errorf("it ends by %v", cause)
+			}
+			must(t, h.end(t.Context(), true))
+		})
+	}
+}
+
+// A run that was asked to stop gives its lock back all the same.
+func TestHoldEndsInTheEnd(t *testing.T) {
+	d := newDesk(t)
+	ctx, stop := context.WithCancel(t.Context())
+	_, h, err := d.take(ctx)
+	must(t, err)
+	stop()
+	must(t, h.end(ctx, true))
+	if id, keys := d.lockID(), d.journals(); id != "" || len(keys) > 0 {
+		t.Errorf("the lock is %q, and there is %q", id, keys)
+	}
+}
+
+// A run whose journal cannot be opened does not begin.
+func TestBeginFails(t *testing.T) {
+	d := newDesk(t)
+	d.recipients = nil
+	if working, h, err := d.take(t.Context()); err == nil || working != nil || h != nil || d.lockID() != "" {
+		t.Errorf("%v, %v, %v", working, h, err)
+	}
+}
+
+// withOthers has a desk whose state knows another run of each kind.
+func (d *desk) withOthers() {
+	d.t.Helper()
+	d.other(journal.Header{ID: "me"})
+	d.other(journal.Header{ID: "live", Stage: "apply"})
+	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
+	must(d.t, d.other(journal.Header{ID: "over"}).Finish(d.t.Context()))
+}
+
+// Other runs are at work, were interrupted, or left litter; this one is none of them.
+func TestOthers(t *testing.T) {
+	d := newDesk(t)
+	d.withOthers()
+	o, err := d.others(t.Context())
+	must(t, err)
+	for want, got := range map[string][]journal.Run{"live": o.live, "dead": o.dead, "over": o.over} {
+		if len(got) != 1 || got[0].ID != want {
+			t.Errorf("%s: %+v", want, got)
+		}
+	}
+}
+
+// A plan says what else happens to the state, and is made all the same.
+func TestNoteRuns(t *testing.T) {
+	d := newDesk(t)
+	said := func() string { return d.Stderr.(*bytes.Buffer).String() }
+	must(t, d.noteRuns(t.Context()))
+	if said() != "" {
+		t.Errorf("of nobody it says %q", said())
+	}
+	d.withOthers()
+	must(t, d.noteRuns(t.Context()))
+	for _, want := range []string{
+		"note: run live (apply, begun ", " is changing test at this moment: the plan may be out of date at once\n",
+		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
+	} {
+		if !strings.Contains(said(), want) {
+			t.Errorf("it does not say %q: %s", want, said())
+		}
+	}
+	if strings.Count(said(), "note: ") != 2 {
+		t.Errorf("it says %q", said())
+	}
+	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	if err := d.noteRuns(t.Context()); err == nil {
+		t.Error("a store that refuses says that nobody is there")
+	}
+	d.store = nil
+	must(t, d.noteRuns(t.Context())) // over HTTP, no run is known
+}

@@ -1,0 +1,266 @@
+package stage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/manifest"
+	"slipway/internal/plan"
+	"slipway/internal/state"
+)
+
+// What cannot stand in a manifest, or be kept, is refused before anything is planned.
+func TestCheckSeal(t *testing.T) {
+	for name, c := range map[string]struct {
+		o             Options
+		bucket        bool
+		message, hint string // empty: it may be planned
+	}{
+		"nothing named":         {},
+		"commits":               {o: Options{Commit: strings.Repeat("a1", 20), Base: "0123456"}},
+		"a branch":              {o: Options{Commit: "main"}, message: `--commit is "main", which is no commit's hash`, hint: "git rev-parse HEAD"},
+		"a branch as the base":  {o: Options{Base: "main"}, message: `--base is "main"`},
+		"kept in a bucket":      {o: Options{Keep: true}, bucket: true},
+		"kept without a bucket": {o: Options{Keep: true}, message: "the state of test is in no bucket, so its plan cannot be kept there", hint: "dagger call plan-files --env=test export --path=.slipway/plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &session{Options: c.o}
+			s.Environment = "test"
+			if c.bucket {
+				s.store = &state.Store{}
+			}
+			if err := s.checkSeal(); c.message != "" {
+				refuses(t, err, c.message, c.hint)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+const aPlan = "plan with values"
+
+// planning is a desk that has just made a plan.
+func planning(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t)
+	d.credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.inputs = "sha256:" + strings.Repeat("a", 64)
+	d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	d.PlanLifetime, d.Commit, d.Base = time.Hour, "0123456", "6543210"
+	d.dir = d.path("repository")
+	must(t, d.workFolder().Make("plans", "repository"))
+	must(t, d.workFolder().Write(d.inWork(d.planFile()), []byte(aPlan)))
+	must(t, d.workFolder().Write(d.inWork(d.lockFile()), []byte("locks")))
+	return d
+}
+
+var aLoss = plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}
+
+// A sealed plan can be read by who reads the credentials, and its manifest says what it is a
+// plan of. It is in the result, and in the bucket if it is to be kept. Of a layer that has
+// to be planned again there is a manifest only.
+func TestSeal(t *testing.T) {
+	for name, c := range map[string]struct {
+		after string
+		keep  bool
+		says  string
+	}{
+		"for the result":         {},
+		"kept":                   {keep: true, says: "test: the plan is kept until it is applied, " + time.Now().Add(time.Hour).UTC().Format(time.DateOnly) + " at the latest\n"},
+		"of a later layer":       {after: "net"},
+		"of a later layer, kept": {after: "net", keep: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planning(t)
+			d.Keep = c.keep
+			must(t, d.seal(t.Context(), aLoss, c.after))
+			folder := filepath.Join(d.Out, "plan", "test")
+			data, err := os.ReadFile(filepath.Join(folder, manifestName))
+			must(t, err)
+			m, err := manifest.Open(data, deskPassphrase)
+			must(t, err)
+			if m.RunID != "me" || m.Environment != "test" || m.Layer != "test" || m.Commit != "0123456" || m.Base != "6543210" || m.After != c.after ||
+				!m.Changes || len(m.Losses) != 1 || m.Expires.Sub(m.Created) != time.Hour || m.Bindings.Inputs != d.inputs || m.Bindings.LockFile != manifest.Digest([]byte("locks")) {
+				t.Errorf("%+v", m)
+			}
+			if len(d.sealed) != 1 || d.sealed[0].Layer != "test" || string(d.sealed[0].Data) != string(data) {
+				t.Errorf("the digest would be of %+v", d.sealed)
+			}
+			sealed, err := os.ReadFile(filepath.Join(folder, planName))
+			if c.after != "" {
+				if !errors.Is(err, fs.ErrNotExist) || m.Plan != "" {
+					t.Errorf("there is a plan: %v, %q", err, m.Plan)
+				}
+			} else if opened, err := d.identity.Open(sealed); err != nil || string(opened) != aPlan || m.Plan != manifest.Digest(sealed) {
+				t.Errorf("the plan: %q, %v", opened, err)
+			}
+			objects, err := d.store.List(t.Context(), "plans/")
+			must(t, err)
+			var keys []string
+			for _, o := range objects {
+				keys = append(keys, strings.TrimPrefix(o.Key, d.kept()))
+			}
+			want := map[[2]bool]string{{true, true}: "manifest.json plan.age", {true, false}: "manifest.json"}[[2]bool{c.keep, c.after == ""}]
+			if got := strings.Join(keys, " "); got != want {
+				t.Errorf("kept: %q", got)
+			}
+			if c.keep && c.after == "" {
+				kept, err := d.store.Read(t.Context(), d.kept()+planName)
+				if err != nil || string(kept) != string(sealed) {
+					t.Errorf("another is kept: %v", err)
+				}
+			}
+			if text := d.report.masked(func(text string) string { return text }); text != c.says {
+				t.Errorf("it says %q", text)
+			}
+		})
+	}
+	d := planning(t)
+	must(t, os.Remove(d.lockFile()))
+	must(t, d.seal(t.Context(), plan.Summary{}, ""))
+	if m, err := manifest.Open(d.sealed[0].Data, deskPassphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
+		t.Errorf("of nothing, without providers: %+v, %v", m, err)
+	}
+}
+
+// A plan that cannot be sealed, or kept, is none.
+func TestSealFails(t *testing.T) {
+	refusing := func(d *desk, method, suffix string) {
+		d.Keep = true
+		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+			refused := r.Method == method && (strings.HasSuffix(r.URL.Path, suffix) || strings.Contains(r.URL.RawQuery, suffix))
+			if refused {
+				w.WriteHeader(http.StatusForbidden)
+			}
+			return refused
+		}
+	}
+	folder := func(d *desk, name string) {
+		must(t, os.MkdirAll(filepath.Join(d.Out, "plan", "test", name), 0o755))
+	}
+	for name, c := range map[string]struct {
+		before func(d *desk)
+		want   string
+	}{
+		"without the tools' digests": {func(d *desk) { d.tools = func() (map[string]string, error) { return nil, errors.New("no digest") } }, "no digest"},
+		"a link for a lock file": {func(d *desk) {
+			must(t, os.Remove(d.lockFile()))
+			must(t, os.Symlink("/etc/passwd", d.lockFile()))
+		}, "is no regular file"},
+		"no plan":          {func(d *desk) { must(t, os.Remove(d.planFile())) }, "no such file"},
+		"nobody to read":   {func(d *desk) { d.recipients = nil }, "no age recipient"},
+		"no passphrase":    {func(d *desk) { d.credentials = nil }, "without a passphrase"},
+		"no place":         {func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
+		"no manifest":      {func(d *desk) { folder(d, manifestName) }, "is a directory"},
+		"no sealed plan":   {func(d *desk) { folder(d, planName) }, "is a directory"},
+		"not kept":         {func(d *desk) { refusing(d, http.MethodPut, planName) }, "403"},
+		"kept in part":     {func(d *desk) { refusing(d, http.MethodPut, manifestName) }, "403"},
+		"others not known": {func(d *desk) { refusing(d, http.MethodGet, "list-type=2") }, "403"},
+		"others not taken away": {func(d *desk) {
+			refusing(d, http.MethodDelete, manifestName)
+			d.PlanLifetime = -48 * time.Hour
+		}, "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planning(t)
+			c.before(d)
+			if err := d.seal(t.Context(), aLoss, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// With each plan that is kept, those that have been of no use for a day are taken away.
+func TestKeepTakesAway(t *testing.T) {
+	d := planning(t)
+	d.Keep = true
+	for lifetime, want := range map[time.Duration]int{-23 * time.Hour: 3, -48 * time.Hour: 0} {
+		must(t, d.store.Write(t.Context(), d.keptPlans()+"old/"+manifestName, []byte("old")))
+		d.PlanLifetime = lifetime
+		must(t, d.seal(t.Context(), aLoss, ""))
+		if objects, err := d.store.List(t.Context(), d.keptPlans()); err != nil || len(objects) != want {
+			t.Errorf("plans for %s: %d are left, %v", lifetime, len(objects), err)
+		}
+	}
+}
+
+// A plan depends on the very programs that made it: this one, and the tofu that is found.
+func TestDigestTools(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	if found, err := digestTools()(); err == nil {
+		t.Errorf("without tofu: %v", found)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "tofu"), []byte("a program"), 0o700))
+	found, err := digestTools()()
+	must(t, err)
+	self, err := os.Executable()
+	must(t, err)
+	own, err := digestFile(self)
+	must(t, err)
+	sum := sha256.Sum256([]byte("a program"))
+	if len(found) != 2 || found["tofu"] != "sha256:"+hex.EncodeToString(sum[:]) || found["slipway"] != own || own == found["tofu"] {
+		t.Errorf("%v", found)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		if digest, err := digestFile(path); err == nil {
+			t.Errorf("of %s: %s", path, digest)
+		}
+	}
+}
+
+// The images are those of the pins, if any came along; pins that cannot be read are no
+// absence of them.
+func TestImages(t *testing.T) {
+	dir := t.TempDir()
+	digest := "sha256:" + strings.Repeat("0", 64)
+	must(t, os.WriteFile(filepath.Join(dir, "pins"), []byte("OPENTOFU=ghcr.io/opentofu/opentofu:1.12.6@"+digest+"\nGO=golang:1.26@"+digest+"\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "broken"), []byte("x\n"), 0o600))
+	for name, c := range map[string]struct {
+		pins   string
+		images int
+		want   string // of the error; empty: none
+	}{
+		"none named":     {},
+		"none there":     {pins: filepath.Join(dir, "none")},
+		"pins":           {pins: filepath.Join(dir, "pins"), images: 2},
+		"no pins":        {pins: filepath.Join(dir, "broken"), want: "broken: line 1"},
+		"not to be read": {pins: filepath.Join(dir, "pins", "x"), want: "not a directory"},
+	} {
+		images, err := (&session{Options: Options{Pins: c.pins}}).images()
+		if len(images) != c.images || c.images > 0 && images["OPENTOFU"] != "ghcr.io/opentofu/opentofu@"+digest {
+			t.Errorf("%s: %v", name, images)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The states of all earlier layers count; one that cannot be read is an error.
+func TestBindingsOfLayers(t *testing.T) {
+	d := planning(t)
+	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
+	d.environment.Layers, d.layer = layers, layers[2]
+	must(t, d.store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
+	b, err := d.bindings(t.Context())
+	must(t, err)
+	if len(b.Upstream) != 2 || b.Upstream["app"].Serial != 4 {
+		t.Errorf("%+v", b.Upstream)
+	}
+	must(t, d.store.Write(t.Context(), "test/app.tfstate", []byte("x")))
+	if _, err := d.bindings(t.Context()); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package stage
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"slipway/internal/environment"
+	"slipway/internal/journal"
+	"slipway/internal/tofu"
+)
+
+// unlock shows the lock, and takes away that of a dead run. What is to be recovered of the run
+// stays.
+func TestUnlock(t *testing.T) {
+	for name, c := range map[string]struct {
+		before        func(d *desk)
+		message, hint string // empty: it is done
+		says          []string
+		lock          string // afterwards
+	}{
+		"no lock": {before: func(*desk) {}, says: []string{"test: not locked\n"}},
+		"of a dead run": {before: func(d *desk) {
+			d.interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
+			d.locked("of-dead")
+		}, says: []string{"test: locked by root@host since ", ", lock of-dead)\ntest: unlocked\n"}},
+		"of nobody that is known": {before: func(d *desk) { d.locked("laptop") }, message: "nothing shows that root@host is dead", hint: "--lock-id=laptop",
+			says: []string{"test: locked by root@host since "}, lock: "laptop"},
+		"beside one at work": {before: func(d *desk) {
+			d.other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
+			d.locked("of-you")
+		}, message: "run you (apply, begun", hint: "wait until it has ended", lock: "of-you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			c.before(d)
+			before := strings.Join(d.journals(), " ")
+			err := d.unlock(t.Context())
+			if c.message != "" {
+				refuses(t, err, c.message, c.hint)
+			} else {
+				must(t, err)
+			}
+			for _, want := range c.says {
+				d.says(want)
+			}
+			if text := d.report.masked(func(text string) string { return text }); c.lock != "" && strings.Contains(text, "unlocked") {
+				t.Errorf("it says %q", text)
+			}
+			if id := d.lockID(); id != c.lock {
+				t.Errorf("the lock is %q", id)
+			}
+			if now := strings.Join(d.journals(), " "); now != before {
+				t.Errorf("there was %q, and is %q", before, now)
+			}
+		})
+	}
+	d := newDesk(t)
+	d.locked("laptop")
+	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	if err := d.unlock(t.Context()); err == nil {
+		t.Error("a store that refuses says that there is no lock")
+	}
+}
+
+// One that is refused at once has never shown itself.
+func TestAloneRefusedAtOnce(t *testing.T) {
+	d := newDesk(t)
+	d.other(journal.Header{ID: "you", Stage: "apply"})
+	d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			t.Errorf("it writes %s", r.URL.Path)
+		}
+		return false
+	}
+	_, _, err := d.alone(t.Context())
+	refuses(t, err, "run you (apply, begun", "wait until it has ended")
+}
+
+// The command names the layer only where there are several.
+func TestCommand(t *testing.T) {
+	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
+		r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, name: "net"}
+		if got := r.command("recover"); got != want {
+			t.Errorf("%d layers: %s", layers, got)
+		}
+	}
+}
+
+// unlock and recover look at each layer, and at the one that is named only.
+func TestEachLayerUnlocked(t *testing.T) {
+	for stage, want := range map[string]string{"unlock": "not locked\n", "recover": "nothing was interrupted\n"} {
+		for _, layer := range []string{"", "app"} {
+			d := newDesk(t)
+			d.withCode(twoLayers)
+			d.Layer = layer
+			must(t, stages[stage](d.session, t.Context()))
+			d.says("app: " + want)
+			if text := d.report.masked(func(text string) string { return text }); strings.Contains(text, "net: "+want) != (layer == "") {
+				t.Errorf("%s of %q says %q", stage, layer, text)
+			}
+		}
+	}
+}
+
+// A layer whose lock is not taken away, or that cannot be opened, is no success.
+func TestEachLayerRefused(t *testing.T) {
+	for _, stage := range []string{"unlock", "recover"} {
+		d := newDesk(t)
+		d.withCode(twoLayers)
+		d.key = "test/net.tfstate"
+		d.locked("laptop")
+		refuses(t, stages[stage](d.session, t.Context()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		d.Layer = "none"
+		refuses(t, stages[stage](d.session, t.Context()), `has no layer "none"`, "the layers of test are net, app")
+		d.Layer = ""
+		d.nowhere()
+		if err := stages[stage](d.session, t.Context()); err == nil {
+			t.Errorf("%s works nowhere", stage)
+		}
+	}
+}
+
+// Over HTTP, a lock is taken away by its ID, of one layer at a time; nothing else can be done
+// with it.
+func TestUnlockHTTP(t *testing.T) {
+	withoutTofu(t)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for name, c := range map[string]struct{ more, layer, lockID string }{
+		"no ID":                   {},
+		"an ID for two layers":    {more: twoLayers, lockID: "laptop"},
+		"no ID for one of two":    {more: twoLayers, layer: "net"},
+		"an ID":                   {lockID: "laptop"},
+		"an ID for one of layers": {more: twoLayers, layer: "net", lockID: "laptop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.store = nil
+			d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
+			d.Layer, d.LockID = c.layer, c.lockID
+			err := d.session.unlock(t.Context())
+			if c.lockID == "" || c.more != "" && c.layer == "" {
+				refuses(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
+			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
+				t.Errorf("got %v", err)
+			}
+			d.result.Stage = "recover"
+			refuses(t, d.session.recover(t.Context()), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+		})
+	}
+}
