@@ -60,9 +60,9 @@ func (r *root) wishes(ctx context.Context, entries []journal.Entry) (map[string]
 	// Nothing of this plan is to be done.
 	clear(r.row.Changes)
 	r.row.Outputs, r.creates = 0, nil
-	data, code, err := r.tool.Output(ctx, tofu.ShowPlanArgs(r.planFile())...)
-	if err != nil || code != tofu.ExitOK {
-		return nil, r.failed(ctx, "show", err)
+	data, err := r.read(ctx, "show", tofu.ShowPlanArgs(r.planFile())...)
+	if err != nil {
+		return nil, err
 	}
 	wishes, err := readWishes(data)
 	if err != nil {

@@ -220,9 +220,8 @@ func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error
 // taint has the next apply make anew what is named, by address, with the reason.
 func (r *root) taint(ctx context.Context, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
-		code, err := r.tool.Run(ctx, &r.noise, tofu.TaintArgs(address)...)
-		if err != nil || code != tofu.ExitOK {
-			return r.failed(ctx, "taint", err)
+		if err := r.run(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
+			return err
 		}
 		r.reportf("%s will be made anew: %s", address, why[address])
 	}

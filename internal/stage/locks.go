@@ -134,9 +134,8 @@ func (s *session) unlockHTTP(ctx context.Context, roots []*root) error {
 	if err := r.init(ctx); err != nil {
 		return err
 	}
-	code, err := r.tool.Run(ctx, &r.noise, tofu.ForceUnlockArgs(s.LockID)...)
-	if err != nil || code != tofu.ExitOK {
-		return r.failed(ctx, "force-unlock", err)
+	if err := r.run(ctx, "force-unlock", tofu.ForceUnlockArgs(s.LockID)...); err != nil {
+		return err
 	}
 	fmt.Fprintf(&s.report, "%s: unlocked\n", r.name)
 	return nil

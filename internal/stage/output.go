@@ -72,9 +72,9 @@ func (s *session) each(ctx context.Context, f func(*root) error) error {
 
 // outputs asks tofu for them.
 func (r *root) outputs(ctx context.Context) (tofu.Outputs, error) {
-	data, code, err := r.tool.Output(ctx, tofu.OutputArgs()...)
-	if err != nil || code != tofu.ExitOK {
-		return nil, r.failed(ctx, "output", err)
+	data, err := r.read(ctx, "output", tofu.OutputArgs()...)
+	if err != nil {
+		return nil, err
 	}
 	return r.readOutputs(data)
 }

@@ -214,11 +214,7 @@ func (r *root) forget(ctx context.Context, addresses ...string) error {
 	if len(addresses) == 0 {
 		return nil
 	}
-	code, err := r.tool.Run(ctx, &r.noise, tofu.StateRemoveArgs(addresses...)...)
-	if err != nil || code != tofu.ExitOK {
-		return r.failed(ctx, "state rm", err)
-	}
-	return nil
+	return r.run(ctx, "state rm", tofu.StateRemoveArgs(addresses...)...)
 }
 
 func (r *root) reportf(format string, args ...any) {
@@ -227,9 +223,9 @@ func (r *root) reportf(format string, args ...any) {
 
 // recorded are the managed resources in the state, by address.
 func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, error) {
-	data, code, err := r.tool.Output(ctx, tofu.ShowStateArgs()...)
-	if err != nil || code != tofu.ExitOK {
-		return nil, r.failed(ctx, "show", err)
+	data, err := r.read(ctx, "show", tofu.ShowStateArgs()...)
+	if err != nil {
+		return nil, err
 	}
 	found, err := readRecorded(data)
 	if err != nil {

@@ -163,6 +163,24 @@ func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) 
 	return stamp, err
 }
 
+// run runs a command of tofu, which command names in an error.
+func (r *root) run(ctx context.Context, command string, args ...string) error {
+	code, err := r.tool.Run(ctx, &r.noise, args...)
+	if err != nil || code != tofu.ExitOK {
+		return r.failed(ctx, command, err)
+	}
+	return nil
+}
+
+// read is run, and returns what the command prints.
+func (r *root) read(ctx context.Context, command string, args ...string) ([]byte, error) {
+	data, code, err := r.tool.Output(ctx, args...)
+	if err != nil || code != tofu.ExitOK {
+		return nil, r.failed(ctx, command, err)
+	}
+	return data, nil
+}
+
 // failed makes the error of a tofu command that did not end well, and shows why.
 // Where not all values are known that it may hold, a tool's own text is dropped.
 func (r *root) failed(ctx context.Context, command string, err error) error {
