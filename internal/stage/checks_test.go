@@ -36,7 +36,10 @@ func TestBlackBoxValidate(t *testing.T) {
 	}
 	// One that cannot even be prepared.
 	p.write("environments/other/main.tf", "module \"x\" {\n  source = \"./none\"\n}\n")
-	p.run("validate", all).must(t, Failed).says(t, "environments/test: valid\n", "environments/other: ", "Unreadable module directory", "not valid: environments/other")
+	e = p.run("validate", all).must(t, Failed).says(t, "environments/test: valid\n", "environments/other: ", "Unreadable module directory", "not valid: environments/other")
+	if strings.Contains(e.stdout, "environments/other: error: ") {
+		t.Errorf("it goes on with what cannot be prepared:\n%s", e.stdout)
+	}
 	p.run("validate", func(o *Options) { o.Environment = "none" }).must(t, BadInput).says(t, `there is no environment "none"`)
 }
 
@@ -69,7 +72,7 @@ func TestBlackBoxModuleTests(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ main, test, says string }{
-		"a test that fails": {test: strings.ReplaceAll(passing, "x == 1", "x == 2"), says: "modules/b: 0 passed, 1 failed\n"},
+		"a test that fails": {test: strings.ReplaceAll(passing, "x == 1", "x == 2"), says: "modules/b: plans fail\nmodules/b: error: Test assertion failed (b.tftest.hcl:5)\n  never\nmodules/b: 0 passed, 1 failed\n"},
 		"no test":           {test: "variables {}\n", says: "modules/b: 0 passed, 0 failed\n"},
 		"no module":         {main: "module \"x\" {\n  source = \"./none\"\n}\n", test: passing, says: "Unreadable module directory"},
 		"something left": {

@@ -83,9 +83,14 @@ func TestBlackBoxComment(t *testing.T) {
 	failed := p.run("plan").must(t, BadInput)
 	p.run("bootstrap").must(t, Done)
 	planned := p.run("plan", keep).must(t, Changes)
+	digest := planned.result.Digest
+	if !strings.HasPrefix(digest, "sha256:") {
+		t.Errorf("the digest of the plan is %q", digest)
+	}
+	planned.says(t, "test: the digest of this plan is "+digest+"\n")
 
 	with := h.options(map[string]ended{"test": planned}, "test")
-	p.run("report", with, dryRun).must(t, Done).says(t, "## Plans", "Plan: 1 to create.", "terraform_data.one")
+	p.run("report", with, dryRun).must(t, Done).says(t, "## Plans", digest, "Plan: 1 to create.", "terraform_data.one")
 	if writes := h.Writes(); len(writes) > 0 {
 		t.Errorf("the dry run writes: %q", writes)
 	}

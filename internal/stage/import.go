@@ -156,9 +156,8 @@ func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []j
 	}
 	r.warnOfReplacements(summary)
 	if err == nil && imports(summary) {
-		code, err := r.tool.Events(ctx, r.event(nil), r.other, tofu.Apply{Plan: r.planFile(), Locked: true}.Args()...)
-		if err != nil || code != tofu.ExitOK {
-			return nil, r.failed(ctx, "apply", err)
+		if err := r.run(ctx, "apply", tofu.Apply{Plan: r.planFile(), Locked: true}.Args()...); err != nil {
+			return nil, err
 		}
 		r.warn()
 		return nil, os.Remove(file)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"slipway/dev/cloudsim/openstack"
 	"slipway/internal/journal"
 	"slipway/internal/state"
 )
@@ -104,6 +105,38 @@ resource "terraform_data" "late" {
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+traced(10, trace, "0.1"))
 	p.run("apply").must(t, Done)
 	countTraces(t, trace, 10, nil)
+}
+
+// A provider dies between the effect of a request and its answer: tofu itself ends in order,
+// and what was made is in no state. recover finds it, and the next apply makes no other.
+func TestBlackBoxProviderKilled(t *testing.T) {
+	p := newProject(t, "")
+	c := p.onCloud()
+	host, path, _ := strings.Cut(strings.TrimPrefix(c.url, "http://"), "/")
+	k := newKiller(t, "http://"+host)
+	c.url = k.url + "/" + path
+	p.write("environments/test/main.tf", c.code("operator"))
+	p.secret["OS_AUTH_URL"], p.secret["OS_REGION_NAME"], p.secret["OS_TENANT_NAME"] = c.url+"/identity/v3/", openstack.Region, "slipway"
+	p.seal()
+	p.run("bootstrap").must(t, Done)
+	e := p.run("apply", func(o *Options) {
+		work := o.Work
+		k.arm(0, func() {
+			for _, pid := range processes(work, "provider") {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}).must(t, Failed)
+	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was made", "dagger call recover --env=test looks for it")
+	k.arm(0, nil)
+	p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
+	p.run("recover").must(t, Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and the cloud has it")
+	p.run("apply").must(t, Done)
+	if pairs := string(c.call(http.MethodGet, "/compute/v2.1/os-keypairs", "", http.StatusOK)); strings.Count(pairs, `"name":"operator"`) != 1 {
+		t.Errorf("the cloud has %s", pairs)
+	}
 }
 
 // From a checkout without the code, nothing can be taken in: all of it stays known.

@@ -165,7 +165,7 @@ func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) 
 
 // run runs a command of tofu, which command names in an error.
 func (r *root) run(ctx context.Context, command string, args ...string) error {
-	code, err := r.tool.Run(ctx, &r.noise, args...)
+	code, err := r.tool.Events(ctx, r.event(nil), r.other, args...)
 	if err != nil || code != tofu.ExitOK {
 		return r.failed(ctx, command, err)
 	}

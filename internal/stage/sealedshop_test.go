@@ -3,6 +3,8 @@
 package stage
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,10 @@ func TestBlackBoxChange(t *testing.T) {
 	d.environment.Protected = true
 	_, err = d.change(t.Context(), tofu.Plan{Destroy: true})
 	fails(t, err, "would now also delete, replace or forget terraform_data.one")
+	refuses(t, d.guardDestroy(t.Context(), []*root{d.root}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
+	d.AllowDestroy = "terraform_data.one,terraform_data.two"
+	must(t, d.guardDestroy(t.Context(), []*root{d.root}))
+	d.AllowDestroy = ""
 	d.environment.Protected = false
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {\n  input = local.none\n}\n")
 	_, err = d.change(t.Context(), tofu.Plan{})
@@ -199,4 +205,42 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
 	_, err = d.applySealed(t.Context(), empty)
 	refuses(t, err, "was interrupted", "")
+}
+
+// An import whose state cannot be written has taken nothing in.
+func TestBlackBoxTakeInFails(t *testing.T) {
+	t.Parallel()
+	d := newSealedShop(t, "resource \"terraform_data\" \"one\" {}\n")
+	must(t, d.init(t.Context()))
+	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if refused := r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.key); refused {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		return false
+	}
+	_, err := d.takeIn(t.Context(), []journal.Entry{{Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"}})
+	fails(t, err, "tofu apply of test failed")
+	if strings.Contains(d.text(), "taken into the state") {
+		t.Errorf("it says %s", d.text())
+	}
+}
+
+// Each chosen layer is looked at in its order, and the first that fails ends it.
+func TestBlackBoxEach(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Work = forTools(t)
+	d.withCode(twoLayers)
+	var names []string
+	must(t, d.each(t.Context(), func(r *root) error { names = append(names, r.name); return nil }))
+	if got := strings.Join(names, " "); got != "net app" {
+		t.Errorf("it looks at %s", got)
+	}
+	d.Work, names = forTools(t), nil
+	err := d.each(t.Context(), func(r *root) error { names = append(names, r.name); return errors.New("of " + r.name) })
+	fails(t, err, "of net")
+	if len(names) != 1 {
+		t.Errorf("it goes on: %q", names)
+	}
 }

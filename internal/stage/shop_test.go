@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"bytes"
 	"io"
 	"maps"
 	"os"
@@ -106,9 +107,10 @@ output "password" {
 // A plan is applied under the lock and a journal, and both are gone behind it.
 func TestBlackBoxApplyPlan(t *testing.T) {
 	t.Parallel()
-	d := newShop(t, shopCode)
+	d := newShop(t, shopCode+"check \"one\" {\n  assert {\n    condition     = terraform_data.one.output == \"two\"\n    error_message = \"never shown\"\n  }\n}\n")
 	summary, err := d.planned(t.Context(), tofu.Plan{})
 	must(t, err)
+	d.Stderr = &bytes.Buffer{}
 	if d.row.Changes["create"] != 2 || len(d.row.Changes) != 1 || d.row.Outputs != 2 || len(summary.Changes) != 2 || len(d.creates) != 2 {
 		t.Errorf("the plan is %+v, %+v, %q", d.row, summary, d.creates)
 	}
@@ -117,10 +119,13 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	if string(outputs["name"].Value) != `"one"` || !d.row.Applied || d.unwritten {
 		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.row.Applied, d.unwritten)
 	}
-	for _, want := range []string{"test: planning\n", "test: applying\n", "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
+	for _, want := range []string{"test: applying\n", "warning: Check block assertion failed", "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
 		if !strings.Contains(d.progress(), want) {
 			t.Errorf("it does not tell %q: %s", want, d.progress())
 		}
+	}
+	if strings.Contains(d.progress(), "never shown") {
+		t.Errorf("it tells details, which may hold values: %s", d.progress())
 	}
 	if keys, lock := d.journals(), d.lockID(); len(keys) != 0 || lock != "" {
 		t.Errorf("it leaves %q and the lock %q", keys, lock)
@@ -244,6 +249,9 @@ func TestBlackBoxRecorded(t *testing.T) {
 	if got := d.inState(); got != "module.child.terraform_data.within terraform_data.one" {
 		t.Errorf("the state has %q", got)
 	}
+	must(t, d.listState(t.Context()))
+	d.says("test: module.child.terraform_data.within\n")
+	d.says("test: terraform_data.one\n")
 	must(t, d.forget(t.Context()))
 	must(t, d.forget(t.Context(), "module.child.terraform_data.within"))
 	if got := d.inState(); got != "terraform_data.one" {
@@ -253,6 +261,11 @@ func TestBlackBoxRecorded(t *testing.T) {
 	d.file("terraform.tfstate", "{")
 	_, err := d.recorded(t.Context())
 	fails(t, err, "tofu show of test failed")
+	fails(t, d.listState(t.Context()), "tofu state list of test failed")
+
+	d = newShop(t, "")
+	must(t, d.listState(t.Context()))
+	d.says("test: nothing\n")
 }
 
 // What was made is imported: all at once where that changes nothing, else one by one, and
@@ -268,12 +281,19 @@ func TestBlackBoxTakeIn(t *testing.T) {
 		left string
 		says []string
 		has  string
+		once bool // the state is written once
+
+		tells string
 	}{
 		"nothing": {},
 		"at once": {
 			code: "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\nresource \"terraform_data\" \"other\" {}\n",
 			made: []journal.Entry{entry("one", "id-${x}-1"), entry("two", "id-2")},
-			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two",
+			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two", once: true,
+		},
+		"one is to be replaced": {
+			code: "resource \"terraform_data\" \"one\" { triggers_replace = 1 }\n", made: []journal.Entry{entry("one", "id-1")}, has: "terraform_data.one",
+			says: []string{"terraform_data.one was made, and is taken into the state (id)"}, tells: "terraform_data.one: the next apply replaces it, because an import does not tell its triggers_replace",
 		},
 		"one by one": {
 			code: "resource \"terraform_data\" \"one\" { input = 1 }\nresource \"terraform_data\" \"two\" {}\n",
@@ -293,7 +313,7 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			if got := strings.Join(addresses(left), " "); got != c.left {
 				t.Errorf("left is %q", got)
 			}
-			for _, want := range c.says {
+			for _, want := range append(c.says, c.tells) {
 				d.says(want)
 			}
 			if n := strings.Count(d.text(), "is taken into the state"); n != len(c.says) {
@@ -305,14 +325,18 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
 				t.Error("the import blocks are left")
 			}
+			if data, err := os.ReadFile(filepath.Join(d.dir, "terraform.tfstate")); c.once && (err != nil || !strings.Contains(string(data), `"serial": 1,`)) {
+				t.Errorf("the state is %s, %v", data, err)
+			}
 			if len(d.diagnostics) > 0 || d.noise.String() != "" {
 				t.Errorf("it keeps %v, %s", d.diagnostics, d.noise.String())
 			}
 			recorded, err := d.recorded(t.Context())
 			must(t, err)
 			for _, e := range c.made {
-				if one := recorded[e.Address]; one != nil && attribute(one, "id") != e.ID {
-					t.Errorf("%s has the id %s", e.Address, attribute(one, "id"))
+				// Nothing is changed, also where the code says that something is to be.
+				if one := recorded[e.Address]; one != nil && (attribute(one, "id") != e.ID || one.AttributeValues["input"] != nil || one.AttributeValues["triggers_replace"] != nil) {
+					t.Errorf("%s is %v", e.Address, one.AttributeValues)
 				}
 			}
 		})
@@ -332,10 +356,10 @@ resource "terraform_data" "three" {}
 	d.row.Changes["create"], d.row.Outputs = 7, 7
 	left, err := d.takeIn(t.Context(), []journal.Entry{
 		{Address: "terraform_data.two", Action: "create", IDKey: "id", ID: "2"}, {Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"},
-		{Address: "terraform_data.three", Action: "create", IDKey: "id", ID: "3"},
+		{Address: "terraform_data.three", Action: "create", IDKey: "id", ID: "3"}, {Address: "terraform_data.none", Action: "create", IDKey: "id", ID: "4"},
 	})
 	must(t, err)
-	if got := strings.Join(addresses(left), " "); got != "terraform_data.three" {
+	if got := strings.Join(addresses(left), " "); got != "terraform_data.none terraform_data.three" {
 		t.Errorf("left is %q", got)
 	}
 	recorded, err := d.recorded(t.Context())
@@ -395,4 +419,32 @@ func TestBlackBoxReconcile(t *testing.T) {
 	if err != nil || len(open) > 0 || d.text() != "test: the state holds all that was made\n" {
 		t.Errorf("open are %q, %v, it says %s", open, err, d.text())
 	}
+}
+
+// Of what was in flight, what the state has was made; the rest is a question.
+func TestBlackBoxSearch(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, "resource \"terraform_data\" \"one\" {}\n")
+	d.made()
+	found, unknown, err := d.search(t.Context(), journal.Account{InFlight: []journal.Entry{
+		{Address: "terraform_data.one", Action: "create"}, {Address: "terraform_data.two", Action: "create"},
+	}})
+	if err != nil || len(found) > 0 || strings.Join(unknown, " ") != "terraform_data.two" {
+		t.Errorf("found %v, unknown %q, %v", found, unknown, err)
+	}
+	d.says("terraform_data.one was in flight (create), and is in the state\n")
+}
+
+// What is marked is made anew by the next apply.
+func TestBlackBoxTaint(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, "resource \"terraform_data\" \"one\" {}\n")
+	d.made()
+	must(t, d.taint(t.Context(), map[string]string{"terraform_data.one": "it may not be whole"}))
+	d.says("terraform_data.one will be made anew: it may not be whole\n")
+	summary, err := d.planned(t.Context(), tofu.Plan{})
+	if err != nil || strings.Join(summary.Losses(), " ") != "terraform_data.one" {
+		t.Errorf("the plan is %+v, %v", summary, err)
+	}
+	fails(t, d.taint(t.Context(), map[string]string{"terraform_data.none": "x"}), "tofu taint of test failed")
 }
