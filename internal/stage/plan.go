@@ -17,33 +17,34 @@ import (
 func (s *session) plan(ctx context.Context) error {
 	after := "" // the first layer that changes
 	err := s.eachPlanned(ctx, s.checkSeal, func(r *root, summary plan.Summary) error {
-		summary = summary.Relevant()
-		layer := report.Layer{Name: r.name, Summary: summary}
-		if after != "" {
-			layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
-		}
-		s.layers = append(s.layers, layer)
-		r.show(summary)
-		if layer.Note != "" {
-			fmt.Fprintf(&s.report, "%s: %s\n", r.name, layer.Note)
-		}
-		if err := r.seal(ctx, summary, after); err != nil {
+		if err := r.propose(ctx, summary.Relevant(), after); err != nil {
 			return err
 		}
-		if !summary.Empty() {
-			s.changes = true
-			if after == "" {
-				after = r.name
-			}
+		if after == "" && !summary.Empty() {
+			after = r.name
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	s.changes = after != ""
 	s.result.Digest = manifest.PlanDigest(s.Environment, s.sealed)
 	fmt.Fprintf(&s.report, "%s: the digest of this plan is %s\n", s.Environment, s.result.Digest)
 	return nil
+}
+
+// propose shows the plan of one layer, and seals it. With after, the name of an earlier layer
+// that changes, it is made again when that has been applied.
+func (r *root) propose(ctx context.Context, summary plan.Summary, after string) error {
+	layer := report.Layer{Name: r.name, Summary: summary}
+	r.show(summary)
+	if after != "" {
+		layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
+		fmt.Fprintf(&r.report, "%s: %s\n", r.name, layer.Note)
+	}
+	r.layers = append(r.layers, layer)
+	return r.seal(ctx, summary, after)
 }
 
 // eachPlanned plans every chosen root, in order, and hands each summary to f. Before
@@ -82,11 +83,7 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 	config.Out = r.planFile()
 	r.say("%s: planning", r.name)
 	var summary plan.Summary
-	each := r.event(func(e tofu.Event) {
-		if e.Type == tofu.ResourceDrift {
-			summary.Drift = append(summary.Drift, plan.Drift{Address: e.Change.Resource.Address, Deleted: e.Change.Action == "delete"})
-		}
-	})
+	each := r.event(func(e tofu.Event) { summary.Drift = append(summary.Drift, driftIn(e)...) })
 	code := 0
 	err := r.timed("plan "+r.name, func() (err error) {
 		code, err = r.tool.Events(ctx, each, r.other, config.Args()...)
@@ -98,13 +95,26 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 	if err != nil {
 		return plan.Summary{}, err
 	}
-	// Of a plan without changes there is nothing to read, and reading takes as long
-	// as deriving the key does. Only a check for drift wants to know what drifted.
-	if code == tofu.ExitOK && (len(summary.Drift) == 0 || r.result.Stage != "drift") {
+	if !r.toBeRead(code, summary) {
 		r.warn()
 		return summary, nil
 	}
 	return r.reduced(ctx)
+}
+
+// toBeRead says whether a plan that ended with that code tells more than its events did. Of
+// one without changes there is nothing to read, and reading takes as long as deriving the
+// key does. Only a check for drift wants to know what drifted.
+func (s *session) toBeRead(code int, summary plan.Summary) bool {
+	return code != tofu.ExitOK || len(summary.Drift) > 0 && s.result.Stage == "drift"
+}
+
+// driftIn is what an event tells of drift.
+func driftIn(e tofu.Event) []plan.Drift {
+	if e.Type != tofu.ResourceDrift {
+		return nil
+	}
+	return []plan.Drift{{Address: e.Change.Resource.Address, Deleted: e.Change.Action == "delete"}}
 }
 
 // reduced reads the saved plan and reduces it to what may be shown.
@@ -123,11 +133,11 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 		}
 		r.hideMarked(values...) // for the errors of an apply of this plan
 		r.warn()
+		if summary.Errored {
+			return fmt.Errorf("the plan of %s is not whole and cannot be applied", r.name)
+		}
 		return nil
 	})
-	if err == nil && summary.Errored {
-		err = fmt.Errorf("the plan of %s is not whole and cannot be applied", r.name)
-	}
 	for _, action := range plan.Actions {
 		if n := summary.Count(action); n > 0 {
 			r.row.Changes[string(action)] = n

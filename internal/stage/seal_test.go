@@ -264,3 +264,19 @@ func TestBindingsOfLayers(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The plan of a layer is shown, is part of the environment's and is sealed, also if it has to
+// be made again.
+func TestPropose(t *testing.T) {
+	for after, note := range map[string]string{"": "", "net": "will be planned once more when net has been applied"} {
+		d := planning(t)
+		must(t, d.propose(t.Context(), aLoss, after))
+		d.says("a.b")
+		if text := d.text(); strings.Contains(text, "test: will be") != (note != "") || !strings.Contains(text, note) {
+			t.Errorf("it says %s", text)
+		}
+		if len(d.layers) != 1 || d.layers[0].Name != "test" || d.layers[0].Note != note || len(d.layers[0].Summary.Changes) != 1 || len(d.sealed) != 1 {
+			t.Errorf("layers %+v, sealed %d", d.layers, len(d.sealed))
+		}
+	}
+}

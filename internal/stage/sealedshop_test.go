@@ -11,6 +11,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/journal"
+	"slipway/internal/plan"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -240,7 +241,10 @@ func TestBlackBoxEach(t *testing.T) {
 	d.Work, names = forTools(t), nil
 	err := d.each(t.Context(), func(r *root) error { names = append(names, r.name); return errors.New("of " + r.name) })
 	fails(t, err, "of net")
-	if len(names) != 1 {
-		t.Errorf("it goes on: %q", names)
+	d.Work = forTools(t)
+	planned := func(r *root, _ plan.Summary) error { names = append(names, r.name); return errors.New("plan of " + r.name) }
+	fails(t, d.eachPlanned(t.Context(), d.checkSeal, planned), "plan of net")
+	if got := strings.Join(names, " "); got != "net net" {
+		t.Errorf("it goes on: %s", got)
 	}
 }

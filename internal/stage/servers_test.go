@@ -15,6 +15,9 @@ func (d *desk) withServer() machine {
 	return machine{address: "a.backend", id: id, name: "backend"}
 }
 
+// text is the report, unmasked.
+func (d *desk) text() string { return d.report.masked(func(text string) string { return text }) }
+
 func (d *desk) says(want string) {
 	d.t.Helper()
 	if text := d.report.masked(func(text string) string { return text }); !strings.Contains(text, want) {

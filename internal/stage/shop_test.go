@@ -72,8 +72,6 @@ func (d *desk) inState() string {
 	return strings.Join(slices.Sorted(maps.Keys(recorded)), " ")
 }
 
-func (d *desk) text() string { return d.report.masked(func(text string) string { return text }) }
-
 func (d *desk) progress() string { return d.Stderr.(interface{ String() string }).String() }
 
 // fails wants an error that says all of these.
@@ -107,9 +105,13 @@ output "password" {
 // A plan is applied under the lock and a journal, and both are gone behind it.
 func TestBlackBoxApplyPlan(t *testing.T) {
 	t.Parallel()
-	d := newShop(t, shopCode+"check \"one\" {\n  assert {\n    condition     = terraform_data.one.output == \"two\"\n    error_message = \"never shown\"\n  }\n}\n")
+	d := newShop(t, shopCode+"check \"one\" {\n  assert {\n    condition     = var.password == \"another\"\n    error_message = \"never shown\"\n  }\n}\n")
 	summary, err := d.planned(t.Context(), tofu.Plan{})
 	must(t, err)
+	const warning = "warning: Check block assertion failed"
+	if !strings.Contains(d.progress(), warning) {
+		t.Errorf("the plan does not warn: %s", d.progress())
+	}
 	d.Stderr = &bytes.Buffer{}
 	if d.row.Changes["create"] != 2 || len(d.row.Changes) != 1 || d.row.Outputs != 2 || len(summary.Changes) != 2 || len(d.creates) != 2 {
 		t.Errorf("the plan is %+v, %+v, %q", d.row, summary, d.creates)
@@ -119,7 +121,7 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	if string(outputs["name"].Value) != `"one"` || !d.row.Applied || d.unwritten {
 		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.row.Applied, d.unwritten)
 	}
-	for _, want := range []string{"test: applying\n", "warning: Check block assertion failed", "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
+	for _, want := range []string{"test: applying\n", warning, "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
 		if !strings.Contains(d.progress(), want) {
 			t.Errorf("it does not tell %q: %s", want, d.progress())
 		}
@@ -140,9 +142,10 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
+	d.Stderr = &bytes.Buffer{}
 	again, err := d.planned(t.Context(), tofu.Plan{})
-	if err != nil || !again.Empty() {
-		t.Errorf("the next plan is %+v, %v", again, err)
+	if err != nil || !again.Empty() || !strings.Contains(d.progress(), warning) {
+		t.Errorf("the next plan is %+v, %v, and says %s", again, err, d.progress())
 	}
 	gone, err := d.planned(t.Context(), tofu.Plan{Destroy: true})
 	if err != nil || len(gone.Losses()) != 2 {
@@ -213,6 +216,12 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	if !summary.Empty() || !strings.Contains(d.complaints.String(), "test: error: Resource precondition failed") || !strings.Contains(d.complaints.String(), "it is not two") {
 		t.Errorf("%+v, complaints: %s", summary, d.complaints.String())
 	}
+	// OpenTofu leaves what it had planned by then.
+	_, err = d.reduced(t.Context())
+	fails(t, err, "the plan of test is not whole and cannot be applied")
+	must(t, d.workFolder().Write(d.inWork(d.planFile()), []byte("no plan")))
+	_, err = d.reduced(t.Context())
+	fails(t, err, "tofu show of test failed")
 }
 
 // Outputs are shown, those that are sensitive by name only.
