@@ -64,7 +64,7 @@ func TestReducedFails(t *testing.T) {
 func TestWarn(t *testing.T) {
 	d := newDesk(t)
 	d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
-	d.other([]byte("a line"))
+	d.root.other([]byte("a line"))
 	d.warn()
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "warning: a warning\n" {
 		t.Errorf("it says %q", text)
