@@ -45,7 +45,7 @@ var targets = []target{
 		"apply.go", "checks.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go",
 		"mask.go", "open.go", "output.go", "plan.go", "recover.go", "report.go", "rescue.go", "reviewed.go",
 		"root.go", "seal.go", "servers.go", "stage.go", "variables.go",
-	}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database|Stopped|FullWork)"},
+	}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database(NeverReady|Fails|Refused)|Stopped|FullWork)"},
 }
 
 // enough is the part of the mutants that tests have to notice.

@@ -133,6 +133,20 @@ func refuses(t *testing.T, err error, message, hint string) {
 	}
 }
 
+// fails wants an error that says all of these.
+func fails(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Error("it does not fail")
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("it does not say %q: %v", text, err)
+		}
+	}
+}
+
 // A change begins only where no other run is at work, none was interrupted, and nobody
 // holds the lock.
 func TestRefuseRuns(t *testing.T) {

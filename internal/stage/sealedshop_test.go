@@ -242,7 +242,10 @@ func TestBlackBoxEach(t *testing.T) {
 	err := d.each(t.Context(), func(r *root) error { names = append(names, r.name); return errors.New("of " + r.name) })
 	fails(t, err, "of net")
 	d.Work = forTools(t)
-	planned := func(r *root, _ plan.Summary) error { names = append(names, r.name); return errors.New("plan of " + r.name) }
+	planned := func(r *root, _ plan.Summary) error {
+		names = append(names, r.name)
+		return errors.New("plan of " + r.name)
+	}
 	fails(t, d.eachPlanned(t.Context(), d.checkSeal, planned), "plan of net")
 	if got := strings.Join(names, " "); got != "net net" {
 		t.Errorf("it goes on: %s", got)

@@ -160,7 +160,7 @@ func (d *desk) withOVH() {
 	d.t.Helper()
 	const service = "/cloud/project/p/database/postgresql/old"
 	answers := map[string]string{
-		"/auth/time": "1", service: `{"id": "old"}`,
+		"/auth/time": "1", service: `{"id": "old", "status": "READY"}`,
 		service + "/database": `["app"]`, service + "/database/app": `{"id": "app", "name": "app"}`,
 		service + "/user": `["dated", "undated"]`, service + "/user/undated": `{"id": "undated", "username": "app"}`,
 		service + "/user/dated": `{"id": "dated", "username": "app", "createdAt": "` + time.Now().Format(time.RFC3339) + `"}`,

@@ -32,25 +32,29 @@ type machine struct {
 // hold.
 func (s *session) machines(ctx context.Context) (servers, databases []machine, err error) {
 	err = s.each(ctx, func(r *root) error {
-		resources, err := r.recorded(ctx)
-		if err != nil {
-			return err
-		}
-		for _, address := range slices.Sorted(maps.Keys(resources)) {
-			resource := resources[address]
-			m := machine{address: address, id: attribute(resource, "id")}
-			switch resource.Type {
-			case "openstack_compute_instance_v2":
-				m.name = attribute(resource, "name")
-				servers = append(servers, m)
-			case "ovh_cloud_project_database":
-				m.name, m.project, m.engine = attribute(resource, "description"), attribute(resource, "service_name"), attribute(resource, "engine")
-				databases = append(databases, m)
-			}
-		}
-		return nil
+		recorded, err := r.recorded(ctx)
+		some, others := machinesIn(recorded)
+		servers, databases = append(servers, some...), append(databases, others...)
+		return err
 	})
 	return servers, databases, err
+}
+
+// machinesIn finds them in one state.
+func machinesIn(recorded map[string]*tfjson.StateResource) (servers, databases []machine) {
+	for _, address := range slices.Sorted(maps.Keys(recorded)) {
+		resource := recorded[address]
+		m := machine{address: address, id: attribute(resource, "id")}
+		switch resource.Type {
+		case "openstack_compute_instance_v2":
+			m.name = attribute(resource, "name")
+			servers = append(servers, m)
+		case "ovh_cloud_project_database":
+			m.name, m.project, m.engine = attribute(resource, "description"), attribute(resource, "service_name"), attribute(resource, "engine")
+			databases = append(databases, m)
+		}
+	}
+	return servers, databases
 }
 
 // attribute is a text among a resource's values; empty if it has none.

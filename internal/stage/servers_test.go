@@ -1,9 +1,13 @@
 package stage
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	tfjson "github.com/hashicorp/terraform-json"
 
 	"slipway/internal/openstack"
 )
@@ -44,6 +48,9 @@ func TestServers(t *testing.T) {
 	}
 	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
 	d.says("backend is started\n")
+	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
+		t.Errorf("it tells %q", text)
+	}
 	must(t, d.showMachines(t.Context(), servers, nil))
 	d.says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
 
@@ -108,4 +115,34 @@ func TestServersFail(t *testing.T) {
 	if err := d.showMachines(t.Context(), []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
+}
+
+// Servers and databases are known by their types, in the order of their addresses.
+func TestMachinesIn(t *testing.T) {
+	resource := func(kind string, values map[string]any) *tfjson.StateResource {
+		return &tfjson.StateResource{Type: kind, AttributeValues: values}
+	}
+	servers, databases := machinesIn(map[string]*tfjson.StateResource{
+		"a.two":  resource("openstack_compute_instance_v2", map[string]any{"id": "2", "name": "web"}),
+		"a.one":  resource("openstack_compute_instance_v2", map[string]any{"id": "1", "name": "db"}),
+		"b.data": resource("ovh_cloud_project_database", map[string]any{"id": "3", "description": "postgresql", "service_name": "project", "engine": "pg"}),
+		"c.net":  resource("openstack_networking_network_v2", map[string]any{"id": "4"}),
+	})
+	if want := []machine{{address: "a.one", id: "1", name: "db"}, {address: "a.two", id: "2", name: "web"}}; !slices.Equal(servers, want) {
+		t.Errorf("servers are %+v", servers)
+	}
+	if want := []machine{{address: "b.data", id: "3", name: "postgresql", project: "project", engine: "pg"}}; !slices.Equal(databases, want) {
+		t.Errorf("databases are %+v", databases)
+	}
+}
+
+// Databases are shown as OVH has them.
+func TestShowDatabases(t *testing.T) {
+	d := newDesk(t)
+	d.withOVH()
+	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
+	must(t, d.showMachines(t.Context(), nil, []machine{one}))
+	d.says("data  ready            a.data\n")
+	d.credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
+	fails(t, d.showMachines(t.Context(), nil, []machine{one}), "ask for database old")
 }

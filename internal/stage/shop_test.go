@@ -74,20 +74,6 @@ func (d *desk) inState() string {
 
 func (d *desk) progress() string { return d.Stderr.(interface{ String() string }).String() }
 
-// fails wants an error that says all of these.
-func fails(t *testing.T, err error, texts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Error("it does not fail")
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("it does not say %q: %v", text, err)
-		}
-	}
-}
-
 const shopCode = `
 variable "password" {
   default   = "a-password-of-the-shop"
@@ -456,4 +442,23 @@ func TestBlackBoxTaint(t *testing.T) {
 		t.Errorf("the plan is %+v, %v", summary, err)
 	}
 	fails(t, d.taint(t.Context(), map[string]string{"terraform_data.none": "x"}), "tofu taint of test failed")
+}
+
+// What the state marks as sensitive becomes known to the mask; what tofu says where that
+// fails is not kept.
+func TestBlackBoxLearn(t *testing.T) {
+	t.Parallel()
+	d := newShop(t, shopCode)
+	d.made()
+	d.mask = newMask()
+	must(t, d.learn(t.Context()))
+	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+		t.Error(text)
+	}
+	d.noise.Reset()
+	d.file("terraform.tfstate", "{")
+	fails(t, d.learn(t.Context()), "tofu show ended with code 1")
+	if text := d.noise.String(); text != "" {
+		t.Errorf("it keeps %s", text)
+	}
 }
