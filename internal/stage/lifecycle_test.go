@@ -80,6 +80,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 func TestBlackBoxUp(t *testing.T) {
 	p := newProject(t, one+aHost)
 	p.run("up").must(t, Done).says(t, "made bucket", "1 to create", "the hosts are not waited for")
+	p.run("output").must(t, Done).says(t, "test: ansible_inventory = {")
 	again := p.run("up").must(t, Done).says(t, "No changes")
 	if slices.ContainsFunc(again.result.Timings, func(s Timing) bool { return s.Step == "apply test" }) {
 		t.Error("the second up applies")
