@@ -88,6 +88,24 @@ func TestBlackBoxDriftExpected(t *testing.T) {
 	}
 }
 
+// What changed in the cloud and the code leaves as it is, is told by a check for drift, though
+// there is nothing to plan.
+func TestBlackBoxDriftLeft(t *testing.T) {
+	p := newProject(t, "")
+	c := p.onCloud()
+	p.write("environments/test/main.tf", c.code()+"resource \"openstack_networking_network_v2\" \"one\" {\n  name = \"one\"\n  lifecycle {\n    ignore_changes = [name]\n  }\n}\n")
+	p.run("up").must(t, Done)
+	var list struct {
+		Networks []struct{ ID, Name string }
+	}
+	if err := json.Unmarshal(c.call(http.MethodGet, "/network/v2.0/networks?name=one", "", http.StatusOK), &list); err != nil || len(list.Networks) != 1 {
+		t.Fatalf("the cloud has %+v, %v", list, err)
+	}
+	c.call(http.MethodPut, "/network/v2.0/networks/"+list.Networks[0].ID, `{"network": {"name": "another"}}`, http.StatusOK)
+	p.run("plan").must(t, Done).says(t, "No changes")
+	p.run("drift").must(t, Done).says(t, "openstack_networking_network_v2.one")
+}
+
 // Two plans in a row start the provider each time, and its secrets stay with it.
 func TestBlackBoxProviderSecrets(t *testing.T) {
 	p := newProject(t, "")

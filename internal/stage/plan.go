@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,8 +21,8 @@ func (s *session) plan(ctx context.Context) error {
 		if err := r.propose(ctx, summary.Relevant(), after); err != nil {
 			return err
 		}
-		if after == "" && !summary.Empty() {
-			after = r.name
+		if !summary.Empty() {
+			after = cmp.Or(after, r.name)
 		}
 		return nil
 	})

@@ -95,8 +95,8 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	summary, err := d.planned(t.Context(), tofu.Plan{})
 	must(t, err)
 	const warning = "warning: Check block assertion failed"
-	if !strings.Contains(d.progress(), warning) {
-		t.Errorf("the plan does not warn: %s", d.progress())
+	if text := d.progress(); !strings.HasPrefix(text, "test: planning\n") || !strings.Contains(text, warning) {
+		t.Errorf("the plan says %s", text)
 	}
 	d.Stderr = &bytes.Buffer{}
 	if d.row.Changes["create"] != 2 || len(d.row.Changes) != 1 || d.row.Outputs != 2 || len(summary.Changes) != 2 || len(d.creates) != 2 {
