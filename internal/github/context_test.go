@@ -75,6 +75,7 @@ func TestReadContext(t *testing.T) {
 		"pull_request":        {pull(nil), with(ours)},
 		"of a fork":           {pull(object{"head": from("mallory/infra", headSHA)}), with(func(c *Context) { ours(c); c.Fork = true })},
 		"of a deleted fork":   {pull(object{"head": object{"sha": headSHA, "repo": nil}}), with(func(c *Context) { ours(c); c.Fork = true })},
+		"of nowhere":          {pull(object{"head": object{"sha": headSHA}, "base": object{"sha": mergeSHA}}), with(func(c *Context) { ours(c); c.Fork = true })},
 		"without a head":      {pull(object{"head": nil}), with(func(c *Context) { ours(c); c.Fork, c.Head = true, mergeSHA })},
 		"push":                {event("push", object{"ref": "refs/heads/main", "after": mergeSHA}), with(func(c *Context) { c.Event = "push" })},
 		"schedule":            {event("schedule", object{"schedule": "0 5 * * *"}), with(func(c *Context) { c.Event = "schedule" })},
@@ -91,6 +92,14 @@ func TestReadContext(t *testing.T) {
 				return map[string]string{"GITHUB_REPOSITORY": repo, "GITHUB_EVENT_NAME": "push"}
 			},
 			Context{Repository: repo, Event: "push", API: "https://api.github.com", Server: "https://github.com"},
+		},
+		"the first run": {
+			func(t *testing.T) map[string]string {
+				v := values(t, "push", nil)
+				v["GITHUB_RUN_ID"] = "1"
+				return v
+			},
+			with(func(c *Context) { c.Event, c.RunID, c.RunURL = "push", 1, "https://github.com/acme/infra/actions/runs/1" }),
 		},
 		"another server": {
 			func(t *testing.T) map[string]string {
@@ -133,6 +142,8 @@ func TestReadContextRefuses(t *testing.T) {
 		"an event of two lines":    {"GITHUB_EVENT_NAME", "push\nx", `"push\nx"`},
 		"a run that is no number":  {"GITHUB_RUN_ID", "seven", `GITHUB_RUN_ID is "seven"`},
 		"a negative run":           {"GITHUB_RUN_ID", "-7", `GITHUB_RUN_ID is "-7"`},
+		"run 0":                    {"GITHUB_RUN_ID", "0", `GITHUB_RUN_ID is "0"`},
+		"a run beyond all numbers": {"GITHUB_RUN_ID", "99999999999999999999", `GITHUB_RUN_ID is "99999999999999999999"`},
 		"a commit that is none":    {"GITHUB_SHA", "main", `GITHUB_SHA is "main"`},
 		"an API over FTP":          {"GITHUB_API_URL", "ftp://x", `GITHUB_API_URL is "ftp://x"`},
 		"a server with a password": {"GITHUB_SERVER_URL", "https://hunter2@x", "GITHUB_SERVER_URL has more than a host"},
@@ -156,6 +167,13 @@ func TestReadContextRefuses(t *testing.T) {
 		"a wrong commit":      object{"pull_request": object{"number": 7, "head": object{"sha": "a\nb"}}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, values(t, "pull_request", payload), "") })
+	}
+	// Whatever the event is called.
+	for name, payload := range map[string]any{
+		"a pull request without a number": object{"pull_request": object{}},
+		"a comment on one":                object{"issue": object{"pull_request": object{}}},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, values(t, "issue_comment", payload), "names no pull request") })
 	}
 }
 
