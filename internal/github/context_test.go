@@ -99,7 +99,9 @@ func TestReadContext(t *testing.T) {
 				v["GITHUB_RUN_ID"] = "1"
 				return v
 			},
-			with(func(c *Context) { c.Event, c.RunID, c.RunURL = "push", 1, "https://github.com/acme/infra/actions/runs/1" }),
+			with(func(c *Context) {
+				c.Event, c.RunID, c.RunURL = "push", 1, "https://github.com/acme/infra/actions/runs/1"
+			}),
 		},
 		"another server": {
 			func(t *testing.T) map[string]string {
