@@ -30,7 +30,7 @@ func TestChecksNotStarted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode("")
-			d.session.environment, d.Environment = nil, c.environment
+			d.environment, d.Environment = nil, c.environment
 			if c.test {
 				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}

@@ -66,7 +66,7 @@ func TestRecover(t *testing.T) {
 				}
 				return false
 			}
-			err := d.root.recover(t.Context())
+			err := d.recover(t.Context())
 			switch {
 			case c.message != "":
 				refuses(t, err, c.message, "")
@@ -112,7 +112,7 @@ func TestRecoverFails(t *testing.T) {
 			}
 			return refused
 		}
-		if err := d.root.recover(t.Context()); err == nil {
+		if err := d.recover(t.Context()); err == nil {
 			t.Errorf("without %s it is done", part)
 		}
 	}
