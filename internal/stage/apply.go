@@ -23,7 +23,7 @@ func (s *session) apply(ctx context.Context) error {
 	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
 		return err
 	}
-	kept := s.takesKept()
+	kept := s.wantsKept()
 	if kept && s.store == nil {
 		return refusal.New("dagger call apply --env="+s.Environment+" --plan=.slipway/plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
 	}
@@ -49,9 +49,9 @@ func (s *session) apply(ctx context.Context) error {
 	return s.await(ctx, hosts)
 }
 
-// takesKept says that an apply takes the plan that is kept in the bucket: it was told to, or
+// wantsKept says that an apply takes the plan that is kept in the bucket: it was told to, or
 // has to take one that was reviewed, and was given none.
-func (s *session) takesKept() bool {
+func (s *session) wantsKept() bool {
 	return s.Reviewed || s.Plan == "" && (s.environment.Protected || s.Digest != "")
 }
 
@@ -84,11 +84,11 @@ func (s *session) down(ctx context.Context) error {
 	if err := s.destroy(ctx); err != nil {
 		return err
 	}
-	return s.takeKept(ctx)
+	return s.removeKept(ctx)
 }
 
-// takeKept takes away what was kept beside the states.
-func (s *session) takeKept(ctx context.Context) error {
+// removeKept takes away what was kept beside the states.
+func (s *session) removeKept(ctx context.Context) error {
 	if s.store == nil {
 		return nil
 	}

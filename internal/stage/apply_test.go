@@ -128,7 +128,7 @@ func TestTakeKept(t *testing.T) {
 	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
 		must(t, d.store.Write(t.Context(), key, []byte("x")))
 	}
-	must(t, d.takeKept(t.Context()))
+	must(t, d.removeKept(t.Context()))
 	objects, err := d.store.List(t.Context(), "")
 	must(t, err)
 	var left []string
@@ -147,12 +147,12 @@ func TestTakeKept(t *testing.T) {
 			}
 			return r.Method == method
 		}
-		if err := d.takeKept(t.Context()); err == nil {
+		if err := d.removeKept(t.Context()); err == nil {
 			t.Errorf("a store that takes no %s", method)
 		}
 	}
 	d.store = nil
-	must(t, d.takeKept(t.Context()))
+	must(t, d.removeKept(t.Context()))
 }
 
 // A tofu that could not be started has made nothing: the lock goes back, and there is nothing
@@ -345,7 +345,7 @@ func TestNotStarted(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
 				t.Error("blocks of an import are left in the code")
 			}
-			if text := d.report.masked(func(text string) string { return text }); text != "" {
+			if text := d.text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 		})

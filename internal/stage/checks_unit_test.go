@@ -37,7 +37,7 @@ func TestChecksNotStarted(t *testing.T) {
 			if err := stages[c.stage](d.session, t.Context()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			if text := d.report.masked(func(text string) string { return text }); text != "" {
+			if text := d.text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 			d.nowhere()

@@ -78,7 +78,7 @@ func TestRecover(t *testing.T) {
 			for _, want := range c.says {
 				d.says(want)
 			}
-			if text := d.report.masked(func(text string) string { return text }); len(c.says) == 0 && c.message == "" && text != "" {
+			if text := d.text(); len(c.says) == 0 && c.message == "" && text != "" {
 				t.Errorf("it says %q", text)
 			}
 			if id := d.lockID(); id != c.lock {

@@ -13,9 +13,10 @@ import (
 	"slipway/internal/state"
 )
 
-// rescue looks for the state that tofu could not write to the store: it tells it where it
-// has no room for a file, and that may be cut off then. It seals it
-// once more and keeps it beside the result, and in the store if that takes it.
+// rescue looks for the state that tofu could not write to the store. Tofu writes it to a file,
+// or tells it as an event where there is no room for one; the file may then be cut off, so the
+// event comes first. The state is sealed once more and kept beside the result, and in the
+// store if that takes it.
 func (r *root) rescue(ctx context.Context) (lost bool, err error) {
 	data := []byte(r.dumped)
 	if data == nil {

@@ -150,7 +150,7 @@ func TestVerifyFolder(t *testing.T) {
 }
 
 // An apply plans for itself only where nobody asks for a plan that was reviewed.
-func TestTakesKept(t *testing.T) {
+func TestWantsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		options   Options
 		protected bool
@@ -167,7 +167,7 @@ func TestTakesKept(t *testing.T) {
 		"protected, and by its digest": {options: Options{Digest: "sha256:1"}, protected: true, want: true},
 	} {
 		s := &session{Options: c.options, environment: &environment.Environment{Protected: c.protected}}
-		if got := s.takesKept(); got != c.want {
+		if got := s.wantsKept(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

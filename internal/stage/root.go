@@ -195,9 +195,9 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 		}
 		r.complain(explain(d))
 	}
-	if r.noise.String() != "" {
+	if text := r.noise.String(); text != "" {
 		if doubt == "" {
-			r.complain(strings.TrimSpace(r.noise.String()))
+			r.complain(strings.TrimSpace(text))
 		} else {
 			dropped = true
 		}

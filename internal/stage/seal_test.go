@@ -120,7 +120,7 @@ func TestSeal(t *testing.T) {
 					t.Errorf("another is kept: %v", err)
 				}
 			}
-			if text := d.report.masked(func(text string) string { return text }); text != c.says {
+			if text := d.text(); text != c.says {
 				t.Errorf("it says %q", text)
 			}
 		})

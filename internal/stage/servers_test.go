@@ -19,16 +19,6 @@ func (d *desk) withServer() machine {
 	return machine{address: "a.backend", id: id, name: "backend"}
 }
 
-// text is the report, unmasked.
-func (d *desk) text() string { return d.report.masked(func(text string) string { return text }) }
-
-func (d *desk) says(want string) {
-	d.t.Helper()
-	if text := d.report.masked(func(text string) string { return text }); !strings.Contains(text, want) {
-		d.t.Errorf("it does not say %q: %s", want, text)
-	}
-}
-
 // Servers are stopped, started and shown. Of a protected environment they are stopped only
 // by who names it.
 func TestServers(t *testing.T) {
@@ -82,7 +72,7 @@ func TestServersRefused(t *testing.T) {
 	d.says("test has no servers and no databases\n")
 	must(t, d.powerMachines(t.Context(), nil, []machine{{name: "db"}}, "started", nil))
 	d.says("test has no servers\n")
-	if text := d.report.masked(func(text string) string { return text }); strings.Contains(text, "db") {
+	if text := d.text(); strings.Contains(text, "db") {
 		t.Errorf("start speaks of the database: %s", text)
 	}
 	one := []machine{{name: "one"}}

@@ -46,7 +46,7 @@ func TestUnlock(t *testing.T) {
 			for _, want := range c.says {
 				d.says(want)
 			}
-			if text := d.report.masked(func(text string) string { return text }); c.lock != "" && strings.Contains(text, "unlocked") {
+			if text := d.text(); c.lock != "" && strings.Contains(text, "unlocked") {
 				t.Errorf("it says %q", text)
 			}
 			if id := d.lockID(); id != c.lock {
@@ -98,7 +98,7 @@ func TestEachLayerUnlocked(t *testing.T) {
 			d.Layer = layer
 			must(t, stages[stage](d.session, t.Context()))
 			d.says("app: " + want)
-			if text := d.report.masked(func(text string) string { return text }); strings.Contains(text, "net: "+want) != (layer == "") {
+			if text := d.text(); strings.Contains(text, "net: "+want) != (layer == "") {
 				t.Errorf("%s of %q says %q", stage, layer, text)
 			}
 		}
