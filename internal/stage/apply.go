@@ -19,19 +19,19 @@ import (
 // apply makes the infrastructure what the code says: it plans and applies one
 // layer after the other, as a later layer may read what an earlier one made. A
 // protected environment takes only a plan that was sealed before.
-func (s *session) apply(ctx context.Context) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+func (s *Run) apply(ctx context.Context) error {
+	if err := s.Timed("open", func() error { return s.Open(ctx) }); err != nil {
 		return err
 	}
 	kept := s.wantsKept()
-	if kept && s.store == nil {
-		return refusal.New("dagger call apply --env="+s.Environment+" --plan=.slipway/plan", "the state of %s is in no bucket, so no plan is kept there", s.Environment)
+	if kept && s.Store == nil {
+		return refusal.New("dagger call apply --env="+s.Env+" --plan=.slipway/plan", "the state of %s is in no bucket, so no plan is kept there", s.Env)
 	}
-	roots, err := s.roots()
+	roots, err := s.Layers()
 	if err != nil {
 		return err
 	}
-	if kept || s.Plan != "" {
+	if kept || s.PlanFolder != "" {
 		return s.applyReviewed(ctx, roots)
 	}
 	var hosts []remote.Host
@@ -46,24 +46,24 @@ func (s *session) apply(ctx context.Context) error {
 		}
 		hosts = append(hosts, made...)
 	}
-	return s.await(ctx, hosts)
+	return s.Await(ctx, hosts)
 }
 
 // wantsKept says that an apply takes the plan that is kept in the bucket: it was told to, or
 // has to take one that was reviewed, and was given none.
-func (s *session) wantsKept() bool {
-	return s.Reviewed || s.Plan == "" && (s.environment.Protected || s.Digest != "")
+func (s *Run) wantsKept() bool {
+	return s.Reviewed || s.PlanFolder == "" && (s.Environment.Protected || s.Digest != "")
 }
 
 // destroy takes everything away, the last layer first.
-func (s *session) destroy(ctx context.Context) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+func (s *Run) destroy(ctx context.Context) error {
+	if err := s.Timed("open", func() error { return s.Open(ctx) }); err != nil {
 		return err
 	}
-	if err := s.confirmed(fmt.Sprintf("destroy takes away all of environment %s", s.Environment)); err != nil {
+	if err := s.Confirmed(fmt.Sprintf("destroy takes away all of environment %s", s.Env)); err != nil {
 		return err
 	}
-	roots, err := s.roots()
+	roots, err := s.Layers()
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *session) destroy(ctx context.Context) error {
 
 // down takes everything away, and then what was kept beside the states: plans and
 // the record of the last check.
-func (s *session) down(ctx context.Context) error {
+func (s *Run) down(ctx context.Context) error {
 	if err := s.destroy(ctx); err != nil {
 		return err
 	}
@@ -88,13 +88,13 @@ func (s *session) down(ctx context.Context) error {
 }
 
 // removeKept takes away what was kept beside the states.
-func (s *session) removeKept(ctx context.Context) error {
-	if s.store == nil {
+func (s *Run) removeKept(ctx context.Context) error {
+	if s.Store == nil {
 		return nil
 	}
 	var keys []string
-	for _, prefix := range []string{"plans/" + s.Environment + "/", "drift/" + s.Environment + ".json"} {
-		objects, err := s.store.List(ctx, prefix)
+	for _, prefix := range []string{"plans/" + s.Env + "/", "drift/" + s.Env + ".json"} {
+		objects, err := s.Store.List(ctx, prefix)
 		if err != nil {
 			return err
 		}
@@ -103,25 +103,25 @@ func (s *session) removeKept(ctx context.Context) error {
 		}
 	}
 	for _, key := range keys {
-		if err := s.store.Remove(ctx, key); err != nil {
+		if err := s.Store.Remove(ctx, key); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&s.report, "%s: %d kept plans and records were taken away\n", s.Environment, len(keys))
+	fmt.Fprintf(&s.Report, "%s: %d kept plans and records were taken away\n", s.Env, len(keys))
 	return nil
 }
 
 // guardDestroy has a protected environment's losses allowed one by one.
-func (s *session) guardDestroy(ctx context.Context, roots []*root) error {
-	if !s.environment.Protected {
+func (s *Run) guardDestroy(ctx context.Context, roots []*Layer) error {
+	if !s.Environment.Protected {
 		return nil
 	}
 	var lost []string
 	for _, r := range slices.Backward(roots) {
-		if err := r.init(ctx); err != nil {
+		if err := r.Init(ctx); err != nil {
 			return err
 		}
-		summary, err := r.planned(ctx, tofu.Plan{Destroy: true})
+		summary, err := r.Plan(ctx, tofu.Plan{Destroy: true})
 		if err != nil {
 			return err
 		}
@@ -132,20 +132,20 @@ func (s *session) guardDestroy(ctx context.Context, roots []*root) error {
 
 // change plans a root, and applies the plan if there is something to do. It
 // returns the outputs.
-func (r *root) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, error) {
-	if err := r.refuseRuns(ctx); err != nil {
+func (r *Layer) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, error) {
+	if err := r.RefuseRuns(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.init(ctx); err != nil {
+	if err := r.Init(ctx); err != nil {
 		return nil, err
 	}
-	summary, err := r.planned(ctx, config)
+	summary, err := r.Plan(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	r.show(summary)
+	r.Show(summary)
 	if summary.Empty() {
-		return r.outputs(ctx)
+		return r.Outputs(ctx)
 	}
 	if err := r.onlyAllowed(summary); err != nil {
 		return nil, err
@@ -154,34 +154,34 @@ func (r *root) change(ctx context.Context, config tofu.Plan) (tofu.Outputs, erro
 }
 
 // applyPlan applies the saved plan, under the lock and a journal.
-func (r *root) applyPlan(ctx context.Context) (tofu.Outputs, error) {
-	working, h, err := r.take(ctx)
+func (r *Layer) applyPlan(ctx context.Context) (tofu.Outputs, error) {
+	working, h, err := r.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.say("%s: applying", r.name)
+	r.Say("%s: applying", r.Name)
 	seen := &applied{hold: h}
 	var code int
-	err = r.timed("apply "+r.name, func() (err error) {
-		code, err = r.tool.Events(working, r.event(seen.event), r.other, tofu.Apply{Plan: r.planFile(), Locked: h != nil}.Args()...)
+	err = r.Timed("apply "+r.Name, func() (err error) {
+		code, err = r.Tool.Events(working, r.event(seen.event), r.other, tofu.Apply{Plan: r.PlanFile(), Locked: h != nil}.Args()...)
 		return err
 	})
 	// What follows is done also when we were asked to stop.
 	after := context.WithoutCancel(ctx)
-	lost, lostErr := r.rescue(after)
+	lost, lostErr := r.Save(after)
 	inOrder := r.inOrder(after, code, err, lost, seen.done)
 	// Values that came into being in this apply are known by the state, and only by it.
-	r.unwritten = inOrder != nil || lostErr != nil || r.complainsOfState()
+	r.Unwritten = inOrder != nil || lostErr != nil || r.ComplainsOfState()
 	if err == nil && code == tofu.ExitOK && inOrder == nil {
-		r.row.Applied = true
-		r.warn()
+		r.Row.Applied = true
+		r.Warn()
 	} else {
 		if inOrder == nil {
 			inOrder = r.doubts(seen)
 		}
-		err = errors.Join(r.failed(working, "apply", err), inOrder, stopped(working))
+		err = errors.Join(r.Failed(working, "apply", err), inOrder, stopped(working))
 	}
-	return seen.outputs, errors.Join(err, lostErr, h.end(after, inOrder == nil && lostErr == nil))
+	return seen.outputs, errors.Join(err, lostErr, h.End(after, inOrder == nil && lostErr == nil))
 }
 
 // stopped is the reason for which this program itself ended ctx, if there is one.
@@ -196,10 +196,10 @@ func stopped(ctx context.Context) error {
 // did. Only then is there nothing to recover: tofu ended by itself, its last write of the
 // state went well, and the store has another state than before, or one that holds what was
 // made and not what was deleted.
-func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done []journal.Entry) error {
-	next := r.command("recover")
-	if r.store == nil { // over HTTP there is no journal to recover by
-		next = "look in the cloud for what is not in: " + r.command("state-list")
+func (r *Layer) inOrder(ctx context.Context, code int, err error, lost bool, done []journal.Entry) error {
+	next := r.Call("recover")
+	if r.Store == nil { // over HTTP there is no journal to recover by
+		next = "look in the cloud for what is not in: " + r.Call("state-list")
 	}
 	switch {
 	case errors.Is(err, tofu.ErrNotStarted):
@@ -209,14 +209,14 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done
 	case code != tofu.ExitOK && code != tofu.ExitError:
 		return fmt.Errorf("tofu ended with exit code %d, and what it had done by then may not be in the state; then: %s", code, next)
 	case lost:
-		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.name, r.lostName(), r.command("recover"))
+		return fmt.Errorf("the state of %s could not be written: it is kept, sealed, in recovery/%s; then: %s", r.Name, r.LostName(), r.Call("recover"))
 	case r.stateNotSaved():
-		return fmt.Errorf("the state of %s could not be written, and nothing of it was left; then: %s", r.name, next)
-	case len(done) == 0 || r.store == nil:
+		return fmt.Errorf("the state of %s could not be written, and nothing of it was left; then: %s", r.Name, next)
+	case len(done) == 0 || r.Store == nil:
 		return nil
 	}
-	now, err := r.stampOf(ctx, r.key)
-	if err == nil && now == r.stamp {
+	now, err := r.StateStamp(ctx, r.Key)
+	if err == nil && now == r.Stamp {
 		err = r.holdsAll(ctx, done)
 	}
 	if err != nil {
@@ -226,8 +226,8 @@ func (r *root) inOrder(ctx context.Context, code int, err error, lost bool, done
 }
 
 // stateNotSaved says that tofu told so. See https://github.com/opentofu/opentofu/blob/v1.12.6/internal/backend/local/backend_apply.go
-func (r *root) stateNotSaved() bool {
-	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+func (r *Layer) stateNotSaved() bool {
+	return slices.ContainsFunc(r.Diagnostics, func(d tofu.Diagnostic) bool {
 		return d.Severity == "error" && (strings.HasPrefix(d.Summary, "Failed to save state") || strings.HasPrefix(d.Summary, "Failed to persist state"))
 	})
 }
@@ -235,8 +235,8 @@ func (r *root) stateNotSaved() bool {
 // holdsAll says, by an error, which of what was made is not in the state, or which of what
 // was deleted still is. OpenTofu writes no new state where what it made is as what was there
 // before and somebody had deleted.
-func (r *root) holdsAll(ctx context.Context, done []journal.Entry) error {
-	recorded, err := r.recorded(ctx)
+func (r *Layer) holdsAll(ctx context.Context, done []journal.Entry) error {
+	recorded, err := r.Recorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func missing(recorded map[string]*tfjson.StateResource, account journal.Account)
 
 // applied is what an apply is seen to do.
 type applied struct {
-	hold    *hold
+	hold    *Hold
 	outputs tofu.Outputs
 	done    []journal.Entry // creates and deletes that are complete
 	failed  []journal.Entry // creates that may have made something all the same
@@ -288,13 +288,13 @@ func (a *applied) event(e tofu.Event) {
 	case kind == journal.Errored && entry.Action == "create":
 		a.failed = append(a.failed, entry) // until it is known why
 	default:
-		a.hold.book.Add(entry)
+		a.hold.Journal.Add(entry)
 	}
 }
 
 // doubts settles the creates that failed, of an apply that ended in order. In the journal,
 // one that may have made something stays in flight, for recover to look for.
-func (r *root) doubts(a *applied) error {
+func (r *Layer) doubts(a *applied) error {
 	if a.hold == nil {
 		return nil
 	}
@@ -302,11 +302,11 @@ func (r *root) doubts(a *applied) error {
 	for _, entry := range a.failed {
 		switch {
 		case r.providerDied():
-			doubts = append(doubts, fmt.Errorf("the provider of %s died while it was made, so it may be there and not be in the state: %s looks for it", entry.Address, r.command("recover")))
+			doubts = append(doubts, fmt.Errorf("the provider of %s died while it was made, so it may be there and not be in the state: %s looks for it", entry.Address, r.Call("recover")))
 		case r.forgotten(entry):
-			doubts = append(doubts, fmt.Errorf("%s was asked for and did not become ready; OVH may have it and charge for it, and it is not in the state: %s takes it in, ready or not", entry.Address, r.command("recover")))
+			doubts = append(doubts, fmt.Errorf("%s was asked for and did not become ready; OVH may have it and charge for it, and it is not in the state: %s takes it in, ready or not", entry.Address, r.Call("recover")))
 		default:
-			a.hold.book.Add(entry)
+			a.hold.Journal.Add(entry)
 		}
 	}
 	return errors.Join(doubts...)
@@ -314,8 +314,8 @@ func (r *root) doubts(a *applied) error {
 
 // providerDied says that tofu lost a provider while that worked: what it was asked for may
 // have been done.
-func (r *root) providerDied() bool {
-	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+func (r *Layer) providerDied() bool {
+	return slices.ContainsFunc(r.Diagnostics, func(d tofu.Diagnostic) bool {
 		return d.Severity == "error" && (strings.HasPrefix(d.Summary, "Plugin did not respond") || strings.HasPrefix(d.Summary, "Plugin error") || strings.HasPrefix(d.Summary, "Request cancelled"))
 	})
 }
@@ -323,11 +323,11 @@ func (r *root) providerDied() bool {
 // forgotten says that a create that failed may have made something. The ovh provider takes
 // what it makes into the state only when that is ready: if it does not see that, it forgets
 // it, and the next apply would make another. What OVH refused was not made.
-func (r *root) forgotten(entry journal.Entry) bool {
+func (r *Layer) forgotten(entry journal.Entry) bool {
 	if !ofKind(entry.Address, ovh.CanFind) {
 		return false
 	}
-	return !slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool {
+	return !slices.ContainsFunc(r.Diagnostics, func(d tofu.Diagnostic) bool {
 		text := d.Summary + d.Detail
 		return d.Address == entry.Address && strings.HasPrefix(text, "calling Post") && strings.Contains(text, "(status code 4")
 	})

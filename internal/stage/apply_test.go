@@ -46,19 +46,19 @@ func TestApplyTakes(t *testing.T) {
 		"with a digest":                        {o: Options{Digest: digest}, message: none},
 		"with a digest, over HTTP":             {http: true, o: Options{Digest: digest}, message: noBucket},
 		"the plan that is kept":                {o: Options{Reviewed: true}, message: none},
-		"a plan":                               {o: Options{Plan: "/nowhere"}, message: nowhere},
-		"a plan, protected and over HTTP":      {protected: true, http: true, o: Options{Plan: "/nowhere"}, message: nowhere},
-		"a plan, with a digest, and over HTTP": {http: true, o: Options{Plan: "/nowhere", Digest: digest}, message: nowhere},
+		"a plan":                               {o: Options{PlanFolder: "/nowhere"}, message: nowhere},
+		"a plan, protected and over HTTP":      {protected: true, http: true, o: Options{PlanFolder: "/nowhere"}, message: nowhere},
+		"a plan, with a digest, and over HTTP": {http: true, o: Options{PlanFolder: "/nowhere", Digest: digest}, message: nowhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.Plan, d.Digest, d.Reviewed = c.o.Plan, c.o.Digest, c.o.Reviewed
+			d.PlanFolder, d.Digest, d.Reviewed = c.o.PlanFolder, c.o.Digest, c.o.Reviewed
 			more := ""
 			if c.protected {
 				more = "protected: true\n"
 			}
 			if c.http {
-				d.store = nil
+				d.Store = nil
 				d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + more)
 			} else {
 				d.withCode(more)
@@ -72,7 +72,7 @@ func TestApplyTakes(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.withCode("")
-	d.Layer = "none"
+	d.OnlyLayer = "none"
 	refuses(t, d.apply(t.Context()), `has no layer "none"`, "the layers of test are test")
 }
 
@@ -95,8 +95,8 @@ func TestDestroyTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode(c.more)
-			d.result.Stage, d.Confirm = "destroy", c.confirm
-			must(t, d.open(t.Context()))
+			d.Result.Stage, d.Confirm = "destroy", c.confirm
+			must(t, d.Open(t.Context()))
 			if c.interrupted {
 				d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
 			}
@@ -116,20 +116,20 @@ func TestDestroyTakes(t *testing.T) {
 	if err := d.destroy(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("nowhere: %v", err)
 	}
-	d.Layer = "none"
+	d.OnlyLayer = "none"
 	refuses(t, d.destroy(t.Context()), `has no layer "none"`, "")
 }
 
 // With an environment go its plans and the record of its last check, and nothing of another.
 func TestTakeKept(t *testing.T) {
 	d := newDesk(t)
-	d.Environment = "test"
+	d.Env = "test"
 	other := []string{"drift/test2.json", "plans/test2/x", "test/test.tfstate"}
 	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
-		must(t, d.store.Write(t.Context(), key, []byte("x")))
+		must(t, d.Store.Write(t.Context(), key, []byte("x")))
 	}
 	must(t, d.removeKept(t.Context()))
-	objects, err := d.store.List(t.Context(), "")
+	objects, err := d.Store.List(t.Context(), "")
 	must(t, err)
 	var left []string
 	for _, o := range objects {
@@ -140,7 +140,7 @@ func TestTakeKept(t *testing.T) {
 	}
 	d.says("test: 3 kept plans and records were taken away\n")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		must(t, d.store.Write(t.Context(), "drift/test.json", []byte("x")))
+		must(t, d.Store.Write(t.Context(), "drift/test.json", []byte("x")))
 		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == method {
 				w.WriteHeader(http.StatusForbidden)
@@ -151,7 +151,7 @@ func TestTakeKept(t *testing.T) {
 			t.Errorf("a store that takes no %s", method)
 		}
 	}
-	d.store = nil
+	d.Store = nil
 	must(t, d.removeKept(t.Context()))
 }
 
@@ -166,27 +166,27 @@ func TestApplyPlanNotStarted(t *testing.T) {
 		unwritten bool
 	}{
 		"nothing is there":        {before: func(*desk) {}},
-		"one that cannot be read": {before: func(d *desk) { must(t, os.Mkdir(filepath.Join(d.dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
+		"one that cannot be read": {before: func(d *desk) { must(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
 		"tofu complains of the state": {before: func(d *desk) {
-			d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Error refreshing state"}}
+			d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Error refreshing state"}}
 		}, unwritten: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.dir = d.path("repository")
-			must(t, os.MkdirAll(d.dir, 0o700))
+			d.Dir = d.Path("repository")
+			must(t, os.MkdirAll(d.Dir, 0o700))
 			c.before(d)
 			_, err := d.applyPlan(t.Context())
 			if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			if d.row.Applied || d.unwritten != c.unwritten {
-				t.Errorf("applied: %v, unwritten: %v", d.row.Applied, d.unwritten)
+			if d.Row.Applied || d.Unwritten != c.unwritten {
+				t.Errorf("applied: %v, unwritten: %v", d.Row.Applied, d.Unwritten)
 			}
 			if left := d.lockID() != "" && len(d.journals()) > 0; left != c.left {
 				t.Errorf("the lock is %q, and there is %q", d.lockID(), d.journals())
 			}
-			if told := d.complaints.String(); len(d.diagnostics) > 0 != strings.Contains(told, "test: error: Error refreshing state\n") {
+			if told := d.Complaints.String(); len(d.Diagnostics) > 0 != strings.Contains(told, "test: error: Error refreshing state\n") {
 				t.Errorf("it complains %q", told)
 			}
 			if said := d.Stderr.(*bytes.Buffer).String(); said != "test: applying\n" {
@@ -230,7 +230,7 @@ func TestStateNotSaved(t *testing.T) {
 		{Severity: "error", Summary: "quota exceeded"}:                     false,
 		{Severity: "error", Summary: "It says: Failed to save state"}:      false,
 	} {
-		if got := (&root{diagnostics: []tofu.Diagnostic{d}}).stateNotSaved(); got != want {
+		if got := (&Layer{Diagnostics: []tofu.Diagnostic{d}}).stateNotSaved(); got != want {
 			t.Errorf("%+v: %v", d, got)
 		}
 	}
@@ -253,9 +253,9 @@ func TestInOrderLooks(t *testing.T) {
 		"damaged, and nothing": {state: "x"},
 	} {
 		d := newDesk(t)
-		d.stamp = state.Stamp{}
+		d.Stamp = state.Stamp{}
 		if c.state != "" {
-			must(t, d.store.Write(t.Context(), d.key, []byte(c.state)))
+			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.state)))
 		}
 		err := d.inOrder(t.Context(), tofu.ExitOK, nil, false, c.done)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -305,7 +305,7 @@ func TestNotStarted(t *testing.T) {
 		do      func(d *desk) error
 		command string // empty: there is nothing to start it for
 	}{
-		"what is recorded":     {func(d *desk) error { _, err := d.recorded(t.Context()); return err }, "show"},
+		"what is recorded":     {func(d *desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
 		"forget":               {func(d *desk) error { return d.forget(t.Context(), "a.b") }, "state"},
 		"forget nothing":       {func(d *desk) error { return d.forget(t.Context()) }, ""},
 		"wishes":               {func(d *desk) error { _, err := d.wishes(t.Context(), entries("a.b")); return err }, "plan"},
@@ -331,18 +331,18 @@ func TestNotStarted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.dir = d.path("repository")
-			must(t, os.MkdirAll(d.dir, 0o700))
+			d.Dir = d.Path("repository")
+			must(t, os.MkdirAll(d.Dir, 0o700))
 			if name == "a change" {
 				d.withCode("")
-				must(t, d.open(t.Context()))
+				must(t, d.Open(t.Context()))
 			}
 			if err := c.do(d); c.command == "" {
 				must(t, err)
 			} else {
 				notStarted(t, err, c.command)
 			}
-			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
+			if _, err := os.Stat(filepath.Join(d.Dir, "slipway_recover.tf")); err == nil {
 				t.Error("blocks of an import are left in the code")
 			}
 			if text := d.text(); text != "" {

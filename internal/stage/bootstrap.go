@@ -11,8 +11,8 @@ import (
 
 // bootstrap makes the place where the environment's state is kept, and proves
 // that it can keep a lock. It is safe to repeat.
-func (s *session) bootstrap(ctx context.Context) error {
-	if err := s.load(); err != nil {
+func (s *Run) bootstrap(ctx context.Context) error {
+	if err := s.Load(); err != nil {
 		return err
 	}
 	return s.prepare(ctx)
@@ -20,12 +20,12 @@ func (s *session) bootstrap(ctx context.Context) error {
 
 // up takes an environment from nothing to running: what is done already is not
 // done again.
-func (s *session) up(ctx context.Context) error {
-	if err := s.load(); err != nil {
+func (s *Run) up(ctx context.Context) error {
+	if err := s.Load(); err != nil {
 		return err
 	}
-	if s.store != nil {
-		_, err := s.store.Read(ctx, s.markerKey())
+	if s.Store != nil {
+		_, err := s.Store.Read(ctx, s.MarkerKey())
 		if errors.Is(err, state.ErrNone) {
 			err = s.prepare(ctx)
 		}
@@ -36,49 +36,49 @@ func (s *session) up(ctx context.Context) error {
 	return s.apply(ctx)
 }
 
-func (s *session) prepare(ctx context.Context) error {
-	if _, err := s.encryption(); err != nil {
+func (s *Run) prepare(ctx context.Context) error {
+	if _, err := s.Encryption(); err != nil {
 		return err
 	}
-	if s.store == nil {
-		fmt.Fprintf(&s.report, "nothing to do: the state is kept by the server at %s\n", s.environment.State.HTTP.Address)
+	if s.Store == nil {
+		fmt.Fprintf(&s.Report, "nothing to do: the state is kept by the server at %s\n", s.Environment.State.HTTP.Address)
 		return nil
 	}
-	done, err := s.store.Bootstrap(ctx)
+	done, err := s.Store.Bootstrap(ctx)
 	if err != nil {
 		return err
 	}
 	if done.Created {
-		fmt.Fprintf(&s.report, "made %s\n", s.store.Name())
+		fmt.Fprintf(&s.Report, "made %s\n", s.Store.Name())
 	} else {
-		fmt.Fprintf(&s.report, "%s was there\n", s.store.Name())
+		fmt.Fprintf(&s.Report, "%s was there\n", s.Store.Name())
 	}
-	s.report.WriteString("it keeps a lock: 25 times, one of 8 writers at once won\n")
+	s.Report.WriteString("it keeps a lock: 25 times, one of 8 writers at once won\n")
 	if done.Versions {
-		s.report.WriteString("it keeps earlier versions of the state\n")
+		s.Report.WriteString("it keeps earlier versions of the state\n")
 	} else {
-		s.report.WriteString("it keeps no earlier versions of the state: the store has none\n")
+		s.Report.WriteString("it keeps no earlier versions of the state: the store has none\n")
 	}
 	return s.mark(ctx)
 }
 
 // mark puts the environment's marker into the store, or renews the proof of a
 // passphrase that has been changed.
-func (s *session) mark(ctx context.Context) error {
-	old, err := s.store.Read(ctx, s.markerKey())
+func (s *Run) mark(ctx context.Context) error {
+	old, err := s.Store.Read(ctx, s.MarkerKey())
 	if err != nil && !errors.Is(err, state.ErrNone) {
 		return err
 	}
 	if err == nil {
-		if err := s.checkMarker(old); err != nil {
+		if err := s.CheckMarker(old); err != nil {
 			return err
 		}
 	}
-	passphrase := s.credentials[state.Passphrase]
+	passphrase := s.Credentials[state.Passphrase]
 	if m, err := readMarker(old); err == nil && m.Version == 2 && m.provedBy(passphrase) {
 		return nil
 	}
-	m, err := newMarker(s.Environment, passphrase)
+	m, err := newMarker(s.Env, passphrase)
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,6 @@ func (s *session) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&s.report, "marked it as that of environment %s\n", s.Environment)
-	return s.store.Write(ctx, s.markerKey(), data)
+	fmt.Fprintf(&s.Report, "marked it as that of environment %s\n", s.Env)
+	return s.Store.Write(ctx, s.MarkerKey(), data)
 }

@@ -22,19 +22,19 @@ import (
 // The checks need no secret and no state: they run on every pull request.
 
 // format names the files whose form is not the standard one.
-func (s *session) format(ctx context.Context) error {
-	if err := s.workspace(); err != nil {
+func (s *Run) format(ctx context.Context) error {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
-	var noise noise
-	tool := s.bare(s.path("repository"), &noise)
+	var noise ToolOutput
+	tool := s.Bare(s.Path("repository"), &noise)
 	files, code, err := tool.Output(ctx, tofu.FmtArgs()...)
 	if err != nil {
 		return err
 	}
-	s.report.WriteString(string(files))
+	s.Report.WriteString(string(files))
 	if code == tofu.ExitOK {
-		s.report.WriteString("every file has the standard form\n")
+		s.Report.WriteString("every file has the standard form\n")
 		return nil
 	}
 	if len(files) == 0 {
@@ -44,15 +44,15 @@ func (s *session) format(ctx context.Context) error {
 }
 
 // validate checks every root module, or those of one environment.
-func (s *session) validate(ctx context.Context) error {
-	names := []string{s.Environment}
-	if s.Environment == "" {
+func (s *Run) validate(ctx context.Context) error {
+	names := []string{s.Env}
+	if s.Env == "" {
 		var err error
 		if names, err = environment.List(os.DirFS(s.Repository)); err != nil {
 			return err
 		}
 	}
-	if err := s.workspace(); err != nil {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
 	var failures []string
@@ -62,7 +62,7 @@ func (s *session) validate(ctx context.Context) error {
 			return err
 		}
 		for _, layer := range e.Layers {
-			if err := s.refuseForeign(e, e.Dir(layer)); err != nil {
+			if err := s.RefuseForeign(e, e.Dir(layer)); err != nil {
 				return err
 			}
 			ok, err := s.validateRoot(ctx, e, e.Dir(layer))
@@ -80,13 +80,13 @@ func (s *session) validate(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) validateRoot(ctx context.Context, e *environment.Environment, dir string) (bool, error) {
-	var noise noise
-	tool := s.bare(s.path("repository", dir), &noise)
+func (s *Run) validateRoot(ctx context.Context, e *environment.Environment, dir string) (bool, error) {
+	var noise ToolOutput
+	tool := s.Bare(s.Path("repository", dir), &noise)
 	if ok, err := s.initAlone(ctx, tool, &noise, dir); !ok {
 		return false, err
 	}
-	if err := s.refuseFetched(e, tool.Dir, filepath.Join(tool.Dir, ".terraform")); err != nil {
+	if err := s.RefuseFetched(e, tool.Dir, filepath.Join(tool.Dir, ".terraform")); err != nil {
 		return false, err
 	}
 	data, _, err := tool.Output(ctx, tofu.ValidateArgs()...)
@@ -101,30 +101,30 @@ func (s *session) validateRoot(ctx context.Context, e *environment.Environment, 
 		return false, fmt.Errorf("tofu validate in %s: %s", dir, strings.TrimSpace(plain(noise.String())))
 	}
 	for _, d := range reply.Diagnostics {
-		fmt.Fprintf(&s.report, "%s: %s\n", dir, explain(d))
+		fmt.Fprintf(&s.Report, "%s: %s\n", dir, explain(d))
 	}
 	if reply.Valid {
-		fmt.Fprintf(&s.report, "%s: valid\n", dir)
+		fmt.Fprintf(&s.Report, "%s: valid\n", dir)
 	}
 	return reply.Valid, nil
 }
 
 // initAlone prepares a module without its state. Beside an error it is not ok.
-func (s *session) initAlone(ctx context.Context, tool tofu.Runner, noise *noise, dir string) (bool, error) {
+func (s *Run) initAlone(ctx context.Context, tool tofu.Runner, noise *ToolOutput, dir string) (bool, error) {
 	code, err := tool.Run(ctx, noise, tofu.Init{NoBackend: true}.Args()...)
 	if err != nil || code == tofu.ExitOK {
 		return err == nil, err
 	}
-	fmt.Fprintf(&s.report, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
+	fmt.Fprintf(&s.Report, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
 	return false, nil
 }
 
 // test runs the tests of every module that has some.
-func (s *session) test(ctx context.Context) error {
-	if err := s.workspace(); err != nil {
+func (s *Run) test(ctx context.Context) error {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
-	modules, err := modulesWithTests(s.path("repository"))
+	modules, err := modulesWithTests(s.Path("repository"))
 	if err != nil {
 		return err
 	}
@@ -171,9 +171,9 @@ func modulesWithTests(repository string) ([]string, error) {
 	return dirs, err
 }
 
-func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
-	var noise noise
-	tool := s.bare(s.path("repository", dir), &noise)
+func (s *Run) testModule(ctx context.Context, dir string) (bool, error) {
+	var noise ToolOutput
+	tool := s.Bare(s.Path("repository", dir), &noise)
 	if ok, err := s.initAlone(ctx, tool, &noise, dir); !ok {
 		return false, err
 	}
@@ -181,9 +181,9 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 	code, err := tool.Events(ctx, func(e tofu.Event) {
 		switch e.Type {
 		case tofu.DiagnosticMsg:
-			fmt.Fprintf(&s.report, "%s: %s\n", dir, explain(e.Diagnostic))
+			fmt.Fprintf(&s.Report, "%s: %s\n", dir, explain(e.Diagnostic))
 		case tofu.TestRun:
-			fmt.Fprintf(&s.report, "%s: %s %s\n", dir, plain(e.TestRun.Run), e.TestRun.Status)
+			fmt.Fprintf(&s.Report, "%s: %s %s\n", dir, plain(e.TestRun.Run), e.TestRun.Status)
 			if e.TestRun.Status == "pass" {
 				passed++
 			} else {
@@ -195,25 +195,25 @@ func (s *session) testModule(ctx context.Context, dir string) (bool, error) {
 		return false, err
 	}
 	// tofu says "Success!" also when it could not clean up behind a test.
-	if _, err := os.Stat(s.path("repository", dir, "errored_test.tfstate")); err == nil {
-		fmt.Fprintf(&s.report, "%s: a test left something behind that could not be taken away\n", dir)
+	if _, err := os.Stat(s.Path("repository", dir, "errored_test.tfstate")); err == nil {
+		fmt.Fprintf(&s.Report, "%s: a test left something behind that could not be taken away\n", dir)
 		failed++
 	}
-	fmt.Fprintf(&s.report, "%s: %d passed, %d failed\n", dir, passed, failed)
+	fmt.Fprintf(&s.Report, "%s: %d passed, %d failed\n", dir, passed, failed)
 	return code == tofu.ExitOK && failed == 0 && passed > 0, nil
 }
 
 // lint looks for mistakes that tofu itself does not see.
-func (s *session) lint(ctx context.Context) error {
-	if err := s.workspace(); err != nil {
+func (s *Run) lint(ctx context.Context) error {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
-	cmd := confine.Command(ctx, "tflint", "--recursive", "--no-color", "--format=compact", "--chdir="+s.path("repository"))
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.path("home"), "TMPDIR=" + s.path("tmp")}
-	var out noise
+	cmd := confine.Command(ctx, "tflint", "--recursive", "--no-color", "--format=compact", "--chdir="+s.Path("repository"))
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Path("home"), "TMPDIR=" + s.Path("tmp")}
+	var out ToolOutput
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := confine.Run(cmd)
-	s.report.WriteString(plain(out.String()))
+	s.Report.WriteString(plain(out.String()))
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
@@ -221,14 +221,14 @@ func (s *session) lint(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("run tflint: %w", err)
 	}
-	s.report.WriteString("tflint has found nothing\n")
+	s.Report.WriteString("tflint has found nothing\n")
 	return nil
 }
 
-// bare is a tofu that knows no secret.
-func (s *session) bare(dir string, noise *noise) tofu.Runner {
+// Bare is a tofu that knows no secret.
+func (s *Run) Bare(dir string, noise *ToolOutput) tofu.Runner {
 	return tofu.Runner{Dir: dir, Stderr: noise, Env: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + s.path("home"), "TMPDIR=" + s.path("tmp"),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.Path("home"), "TMPDIR=" + s.Path("tmp"),
 		"TF_CLI_CONFIG_FILE=/dev/null", "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
 	}}
 }

@@ -24,7 +24,7 @@ func TestBlackBoxValidate(t *testing.T) {
 	p := newProject(t, one)
 	p.write("environments/other/environment.yaml", strings.ReplaceAll(readFile(t, p.dir+"/environments/test/environment.yaml"), "credentials: [test]\n", ""))
 	p.write("environments/other/main.tf", "terraform {\n  backend \"s3\" {}\n}\n")
-	all := func(o *Options) { o.Environment = "" }
+	all := func(o *Options) { o.Env = "" }
 	p.run("validate").must(t, Done).says(t, "environments/test: valid\n")
 	p.run("validate", all).must(t, Done).says(t, "environments/other: valid\n", "environments/test: valid\n")
 
@@ -40,7 +40,7 @@ func TestBlackBoxValidate(t *testing.T) {
 	if strings.Contains(e.stdout, "environments/other: error: ") {
 		t.Errorf("it goes on with what cannot be prepared:\n%s", e.stdout)
 	}
-	p.run("validate", func(o *Options) { o.Environment = "none" }).must(t, BadInput).says(t, `there is no environment "none"`)
+	p.run("validate", func(o *Options) { o.Env = "none" }).must(t, BadInput).says(t, `there is no environment "none"`)
 }
 
 const output = "output \"x\" {\n  value = 1\n}\n"

@@ -30,25 +30,25 @@ func TestChecksNotStarted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode("")
-			d.environment, d.Environment = nil, c.environment
+			d.Environment, d.Env = nil, c.environment
 			if c.test {
 				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}
-			if err := stages[c.stage](d.session, t.Context()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if err := stages[c.stage](d.Run, t.Context()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 			if text := d.text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 			d.nowhere()
-			if err := stages[c.stage](d.session, t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+			if err := stages[c.stage](d.Run, t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}
 		})
 	}
 	d := newDesk(t)
 	d.withCode("")
-	d.Environment, d.Repository = "", t.TempDir()
+	d.Env, d.Repository = "", t.TempDir()
 	refuses(t, d.validate(t.Context()), "environment", "")
 }
 

@@ -18,35 +18,35 @@ import (
 	"slipway/internal/manifest"
 )
 
-// workspace makes the work folder ready for the tools: a copy of the repository, and
+// Prepare makes the work folder ready for the tools: a copy of the repository, and
 // folders of their own. They are kept out of the repository itself, where the sealed
 // credentials are, and out of the key.
-func (s *session) workspace() error {
+func (s *Run) Prepare() error {
 	if !confine.Switches() {
-		s.say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
+		s.Say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
 	}
-	if err := s.refuseProxies(func(name string) string { return s.credentials[name] }); err != nil {
+	if err := s.RefuseProxies(func(name string) string { return s.Credentials[name] }); err != nil {
 		return err
 	}
-	for _, path := range []string{s.Repository, s.Identity} {
+	for _, path := range []string{s.Repository, s.IdentityFile} {
 		if err := confine.Close(path); err != nil {
 			return err
 		}
 	}
-	if err := s.workFolder().Open(); err != nil {
+	if err := s.Folder().Open(); err != nil {
 		return err
 	}
-	if err := s.workFolder().Make("home", "tmp", "data", "plans"); err != nil {
-		return s.fullWork(err)
+	if err := s.Folder().Make("home", "tmp", "data", "plans"); err != nil {
+		return s.Full(err)
 	}
 	return s.copyRepository()
 }
 
-// workFolder is where the tools work.
-func (s *session) workFolder() confine.Folder { return confine.Folder(s.Work) }
+// Folder is where the tools work.
+func (s *Run) Folder() confine.Folder { return confine.Folder(s.Work) }
 
-// inWork is a path in the work folder, from there on.
-func (s *session) inWork(path string) string {
+// Inside is a path in the work folder, from there on.
+func (s *Run) Inside(path string) string {
 	name, err := filepath.Rel(s.Work, path)
 	if err != nil {
 		return path
@@ -56,7 +56,7 @@ func (s *session) inWork(path string) string {
 
 // leaveBehind says what no tool needs of a repository: its history, what earlier
 // runs left, the sealed credentials, and the environments that are not at work.
-func (s *session) leaveBehind(path string, entry fs.DirEntry) bool {
+func (s *Run) leaveBehind(path string, entry fs.DirEntry) bool {
 	switch entry.Name() {
 	case ".git", ".terraform", ".slipway", ".env", "node_modules":
 		return true
@@ -67,8 +67,8 @@ func (s *session) leaveBehind(path string, entry fs.DirEntry) bool {
 // otherEnvironment is true for the folder of another environment than the one at
 // work, so that no change of that one can matter here. A folder without
 // environment.yaml is shared code.
-func (s *session) otherEnvironment(path string) bool {
-	if s.environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == s.Environment {
+func (s *Run) otherEnvironment(path string) bool {
+	if s.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == s.Env {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(s.Repository, path, "environment.yaml"))
@@ -77,8 +77,8 @@ func (s *session) otherEnvironment(path string) bool {
 
 // copyRepository copies the repository into the work folder, because tofu writes
 // beside its code. It takes the digest of all that it copies.
-func (s *session) copyRepository() error {
-	from, to := s.Repository, s.path("repository")
+func (s *Run) copyRepository() error {
+	from, to := s.Repository, s.Path("repository")
 	all := sha256.New()
 	note := func(kind, name, content string) {
 		fmt.Fprintf(all, "%s %q %s\n", kind, filepath.ToSlash(name), content)
@@ -115,10 +115,10 @@ func (s *session) copyRepository() error {
 		return nil // a socket or the like
 	})
 	if err != nil {
-		return s.fullWork(err)
+		return s.Full(err)
 	}
-	if s.environment != nil {
-		files := append(slices.Clone(s.environment.CredentialFiles), s.environment.PlanCredentialFiles...)
+	if s.Environment != nil {
+		files := append(slices.Clone(s.Environment.CredentialFiles), s.Environment.PlanCredentialFiles...)
 		for _, name := range sorted(files) {
 			data, err := os.ReadFile(filepath.Join(from, name))
 			if err != nil {
@@ -130,12 +130,12 @@ func (s *session) copyRepository() error {
 	if err := confine.Give(to); err != nil {
 		return err
 	}
-	s.inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
+	s.Inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
 	return nil
 }
 
-// fullWork explains the error of a full work folder.
-func (s *session) fullWork(err error) error {
+// Full explains the error of a full work folder.
+func (s *Run) Full(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("the work folder %s is full: nothing was changed; give the engine more memory, or keep large files out of the repository: %w", s.Work, err)
 	}

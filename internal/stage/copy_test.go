@@ -16,15 +16,15 @@ import (
 
 // A clone is a session that copies a repository of these files.
 type clone struct {
-	*session
+	*Run
 	t *testing.T
 }
 
 func newClone(t *testing.T) *clone {
 	t.Helper()
-	c := &clone{t: t, session: &session{
-		Options:     Options{Environment: "test", Repository: t.TempDir(), Work: t.TempDir()},
-		environment: &environment.Environment{Name: "test", CredentialFiles: []string{"credentials/test.enc.env"}, PlanCredentialFiles: []string{"credentials/plan.enc.env"}},
+	c := &clone{t: t, Run: &Run{
+		Options:     Options{Env: "test", Repository: t.TempDir(), Work: t.TempDir()},
+		Environment: &environment.Environment{Name: "test", CredentialFiles: []string{"credentials/test.enc.env"}, PlanCredentialFiles: []string{"credentials/plan.enc.env"}},
 	}}
 	for _, name := range []string{
 		"environments/test/main.tf", "environments/test/environment.yaml", "environments/shared/vars.tf", "modules/net/main.tf",
@@ -45,7 +45,7 @@ func (c *clone) write(name, text string) {
 // copied makes the copy, and returns its digest and its files.
 func (c *clone) copied() (digest string, files []string) {
 	c.t.Helper()
-	to := c.path("repository")
+	to := c.Path("repository")
 	must(c.t, os.RemoveAll(to))
 	must(c.t, c.copyRepository())
 	must(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
@@ -55,7 +55,7 @@ func (c *clone) copied() (digest string, files []string) {
 		}
 		return err
 	}))
-	return c.inputs, files
+	return c.Inputs, files
 }
 
 // The tools get the code, and neither history, leftovers, credentials nor the environments
@@ -79,12 +79,12 @@ func TestCopyLeavesBehind(t *testing.T) {
 	if _, files := c.copied(); !slices.Equal(files, want) {
 		t.Errorf("it has %q", files)
 	}
-	data, err := os.ReadFile(c.path("repository", "modules/net/main.tf"))
+	data, err := os.ReadFile(c.Path("repository", "modules/net/main.tf"))
 	if err != nil || string(data) != "text of modules/net/main.tf" {
 		t.Errorf("%q, %v", data, err)
 	}
 	// Before the environment is known, none is another.
-	c.environment = nil
+	c.Environment = nil
 	if _, files := c.copied(); !slices.Contains(files, "environments/prod/main.tf") {
 		t.Errorf("it has %q", files)
 	}
@@ -113,16 +113,16 @@ func TestCopyKeeps(t *testing.T) {
 func TestWorkspace(t *testing.T) {
 	c := newClone(t)
 	stderr := &bytes.Buffer{}
-	c.Stderr, c.mask = stderr, newMask()
-	c.Identity = filepath.Join(t.TempDir(), "keys.txt")
-	must(t, os.WriteFile(c.Identity, []byte("key"), 0o644))
-	must(t, c.workspace())
+	c.Stderr, c.Mask = stderr, NewMask()
+	c.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
+	must(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
+	must(t, c.Prepare())
 	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
-		if _, err := os.Stat(c.path(name)); err != nil {
+		if _, err := os.Stat(c.Path(name)); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, path := range []string{c.Repository, c.Identity} {
+	for _, path := range []string{c.Repository, c.IdentityFile} {
 		info, err := os.Stat(path)
 		must(t, err)
 		if open := info.Mode().Perm()&0o077 != 0; open == confine.Switches() {
@@ -132,7 +132,7 @@ func TestWorkspace(t *testing.T) {
 	if noted := strings.Contains(stderr.String(), "note: this is not root"); noted == confine.Switches() {
 		t.Errorf("it says %q", stderr)
 	}
-	if c.inputs == "" {
+	if c.Inputs == "" {
 		t.Error("what was copied has no digest")
 	}
 }
@@ -140,17 +140,17 @@ func TestWorkspace(t *testing.T) {
 // What cannot be made ready is refused, and nothing is copied.
 func TestWorkspaceFails(t *testing.T) {
 	for name, change := range map[string]func(c *clone){
-		"a proxy's password in the clear": func(c *clone) { c.credentials = map[string]string{"HTTPS_PROXY": "http://me:word@proxy.example.org"} },
+		"a proxy's password in the clear": func(c *clone) { c.Credentials = map[string]string{"HTTPS_PROXY": "http://me:word@proxy.example.org"} },
 		"no work folder":                  func(c *clone) { c.Work = filepath.Join(c.Repository, "environments/test/main.tf") },
-		"a file for a folder":             func(c *clone) { must(t, os.WriteFile(c.path("plans"), nil, 0o600)) },
+		"a file for a folder":             func(c *clone) { must(t, os.WriteFile(c.Path("plans"), nil, 0o600)) },
 	} {
 		c := newClone(t)
-		c.Stderr, c.mask = &bytes.Buffer{}, newMask()
+		c.Stderr, c.Mask = &bytes.Buffer{}, NewMask()
 		change(c)
-		if err := c.workspace(); err == nil {
+		if err := c.Prepare(); err == nil {
 			t.Errorf("%s: it is ready", name)
 		}
-		if _, err := os.Stat(c.path("repository")); err == nil || c.inputs != "" {
+		if _, err := os.Stat(c.Path("repository")); err == nil || c.Inputs != "" {
 			t.Errorf("%s: there is a copy", name)
 		}
 	}
@@ -206,13 +206,13 @@ func TestCopyKinds(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(c.Repository, "run"), 0o755))
 	c.copied()
 	for name, want := range map[string]fs.FileMode{"run": 0o700, "modules/net/main.tf": 0o600} {
-		info, err := os.Stat(c.path("repository", name))
+		info, err := os.Stat(c.Path("repository", name))
 		must(t, err)
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: %s", name, info.Mode())
 		}
 	}
-	if to, err := os.Readlink(c.path("repository", "link")); err != nil || to != "modules/net/main.tf" {
+	if to, err := os.Readlink(c.Path("repository", "link")); err != nil || to != "modules/net/main.tf" {
 		t.Errorf("%q, %v", to, err)
 	}
 }
@@ -234,10 +234,10 @@ func TestCopyFails(t *testing.T) {
 	if err := c.copyRepository(); err == nil {
 		t.Error("to where nothing can be written, it is copied")
 	}
-	if err := c.fullWork(syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
+	if err := c.Full(syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
 		t.Errorf("got %v", err)
 	}
-	if err := c.fullWork(fs.ErrInvalid); err != fs.ErrInvalid { //nolint:errorlint // the very same
+	if err := c.Full(fs.ErrInvalid); err != fs.ErrInvalid { //nolint:errorlint // the very same
 		t.Errorf("got %v", err)
 	}
 }
@@ -246,12 +246,12 @@ func TestCopyFails(t *testing.T) {
 // named.
 func TestVariables(t *testing.T) {
 	d := newDesk(t)
-	d.environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
-	d.credentials = map[string]string{
+	d.Environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
+	d.Credentials = map[string]string{
 		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
 		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",
 	}
-	env, err := d.variables()
+	env, err := d.Variables()
 	must(t, err)
 	all := "\n" + strings.Join(env, "\n") + "\n"
 	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nAWS_ENDPOINT_URL_S3=https://s3.example.org\n", "\nTF_ENCRYPTION={"} {
@@ -267,18 +267,18 @@ func TestVariables(t *testing.T) {
 	if names := d.unused(); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
 		t.Errorf("unused: %q", names)
 	}
-	d.credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
+	d.Credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
 	if names := d.unused(); len(names) != 2 {
 		t.Errorf("unused: %q", names)
 	}
-	d.store = nil
-	env, err = d.variables()
+	d.Store = nil
+	env, err = d.Variables()
 	must(t, err)
 	if all := strings.Join(env, "\n"); strings.Contains(all, "AWS_ENDPOINT_URL_S3") {
 		t.Errorf("without a bucket it has one: %s", all)
 	}
-	d.credentials["STATE_PASSPHRASE"] = "weak"
-	if _, err := d.variables(); err == nil {
+	d.Credentials["STATE_PASSPHRASE"] = "weak"
+	if _, err := d.Variables(); err == nil {
 		t.Error("a weak passphrase is used")
 	}
 }

@@ -24,7 +24,7 @@ const testKey = "test/test.tfstate"
 
 // A desk is a root whose state is in a store in memory, for what needs no tofu.
 type desk struct {
-	*root
+	*Layer
 	t     *testing.T
 	url   string                                            // of the store
 	fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
@@ -50,22 +50,22 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{
+	s := &Run{
 		Options: Options{
-			Environment: "test", RunID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
+			Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
 			Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
 		},
-		mask: newMask(), environment: &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}},
-		identity: identity, recipients: identity.Recipients(), begun: time.Now(),
-		store: state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"}),
+		Mask: NewMask(), Environment: &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}},
+		Identity: identity, Recipients: identity.Recipients(), Begun: time.Now(),
+		Store: state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"}),
 	}
-	s.result.Stage = "apply"
+	s.Result.Stage = "apply"
 	bucket, err := http.NewRequest(http.MethodPut, server.URL+"/state", nil)
 	must(t, err)
 	response, err := http.DefaultClient.Do(bucket)
 	must(t, err)
 	must(t, response.Body.Close())
-	d.root = &root{session: s, name: "test", key: testKey, row: &Layer{}, dir: t.TempDir()}
+	d.Layer = &Layer{Run: s, Name: "test", Key: testKey, Row: &LayerResult{}, Dir: t.TempDir()}
 	return d
 }
 
@@ -75,7 +75,7 @@ func (d *desk) other(run journal.Header) *journal.Writer {
 	if run.Started.IsZero() {
 		run.Started = time.Now()
 	}
-	w, err := journal.Open(d.t.Context(), d.store, d.recipients, d.key, run, journal.DefaultBeat, func(err error) { d.t.Error(err) })
+	w, err := journal.Open(d.t.Context(), d.Store, d.Recipients, d.Key, run, journal.DefaultBeat, func(err error) { d.t.Error(err) })
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -93,14 +93,14 @@ func (d *desk) interrupted(run journal.Header) {
 
 func (d *desk) locked(id string) {
 	d.t.Helper()
-	if other, err := d.store.Lock(d.t.Context(), d.key, state.Lock{ID: id, Who: "root@host", Created: time.Now()}); err != nil || other != nil {
+	if other, err := d.Store.Lock(d.t.Context(), d.Key, state.Lock{ID: id, Who: "root@host", Created: time.Now()}); err != nil || other != nil {
 		d.t.Fatal(other, err)
 	}
 }
 
 func (d *desk) lockID() string {
 	d.t.Helper()
-	lock, err := d.store.ReadLock(d.t.Context(), d.key)
+	lock, err := d.Store.ReadLock(d.t.Context(), d.Key)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -112,12 +112,12 @@ func (d *desk) lockID() string {
 
 func (d *desk) journals() (keys []string) {
 	d.t.Helper()
-	objects, err := d.store.List(d.t.Context(), "journal/")
+	objects, err := d.Store.List(d.t.Context(), "journal/")
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, o := range objects {
-		keys = append(keys, strings.TrimPrefix(o.Key, "journal/"+d.key+"/"))
+		keys = append(keys, strings.TrimPrefix(o.Key, "journal/"+d.Key+"/"))
 	}
 	return keys
 }
@@ -146,7 +146,7 @@ func fails(t *testing.T, err error, texts ...string) {
 }
 
 // text is the report, unmasked.
-func (d *desk) text() string { return d.report.masked(func(text string) string { return text }) }
+func (d *desk) text() string { return d.Report.Masked(func(text string) string { return text }) }
 
 // says fails the test unless the report has that text.
 func (d *desk) says(want string) {

@@ -22,8 +22,8 @@ const driftName = "drift.json"
 
 // drift looks whether the environment still is what its code says. A check that
 // fails has found neither drift nor its absence, and says so.
-func (s *session) drift(ctx context.Context) error {
-	check := drift.Check{Version: 1, Environment: s.Environment, After: 1, Time: s.begun.UTC().Truncate(time.Second)}
+func (s *Run) drift(ctx context.Context) error {
+	check := drift.Check{Version: 1, Environment: s.Env, After: 1, Time: s.Begun.UTC().Truncate(time.Second)}
 	err := s.checkDrift(ctx, &check)
 	if err != nil {
 		check.Status = drift.Unchecked
@@ -36,7 +36,7 @@ func (s *session) drift(ctx context.Context) error {
 	// Also of a check that was stopped.
 	after := context.WithoutCancel(ctx)
 	err = errors.Join(err, s.countDrift(after, &check))
-	s.changes = check.Status == drift.Drifted
+	s.Changes = check.Status == drift.Drifted
 	check = check.Masked(s.redactor.String)
 	s.reportDrift(check)
 	data, jsonErr := json.MarshalIndent(check, "", "  ")
@@ -46,16 +46,16 @@ func (s *session) drift(ctx context.Context) error {
 	return errors.Join(err, os.MkdirAll(s.Out, 0o755), os.WriteFile(filepath.Join(s.Out, driftName), append(data, '\n'), 0o644))
 }
 
-func (s *session) checkDrift(ctx context.Context, check *drift.Check) error {
+func (s *Run) checkDrift(ctx context.Context, check *drift.Check) error {
 	var expected []environment.Ignore
 	settings := func() error {
-		if d := s.environment.Drift; d != nil {
+		if d := s.Environment.Drift; d != nil {
 			expected, check.After = d.Ignore, max(1, d.After)
 		}
 		return nil
 	}
-	err := s.eachPlanned(ctx, settings, func(r *root, summary plan.Summary) error {
-		check.Layers = append(check.Layers, drift.Judge(r.name, summary, expected, check.Time))
+	err := s.eachPlanned(ctx, settings, func(r *Layer, summary plan.Summary) error {
+		check.Layers = append(check.Layers, drift.Judge(r.Name, summary, expected, check.Time))
 		return nil
 	})
 	if err != nil {
@@ -72,14 +72,14 @@ func (s *session) checkDrift(ctx context.Context, check *drift.Check) error {
 
 // countDrift remembers beside the state how often in a row the same was found.
 // Where nothing can be remembered, an issue does not wait.
-func (s *session) countDrift(ctx context.Context, check *drift.Check) error {
+func (s *Run) countDrift(ctx context.Context, check *drift.Check) error {
 	check.Hits = check.After
-	if s.store == nil {
+	if s.Store == nil {
 		return nil
 	}
-	key := "drift/" + s.Environment + ".json"
+	key := "drift/" + s.Env + ".json"
 	var before drift.Record
-	data, err := s.store.Read(ctx, key)
+	data, err := s.Store.Read(ctx, key)
 	switch {
 	case errors.Is(err, state.ErrNone):
 	case err != nil:
@@ -90,18 +90,18 @@ func (s *session) countDrift(ctx context.Context, check *drift.Check) error {
 	if data, err = json.Marshal(check.Count(before)); err != nil {
 		return err
 	}
-	return s.store.Write(ctx, key, data)
+	return s.Store.Write(ctx, key, data)
 }
 
 // reportDrift writes what was found for a terminal.
-func (s *session) reportDrift(check drift.Check) {
+func (s *Run) reportDrift(check drift.Check) {
 	if check.Status == drift.Unchecked {
-		fmt.Fprintf(&s.report, "%s: could not be checked\n", s.Environment)
+		fmt.Fprintf(&s.Report, "%s: could not be checked\n", s.Env)
 		return
 	}
 	// The check is masked by its fields.
-	s.report.add(func(func(string) string) string {
-		text := fmt.Sprintf("%s: %s\n", s.Environment, check.Headline())
+	s.Report.Add(func(func(string) string) string {
+		text := fmt.Sprintf("%s: %s\n", s.Env, check.Headline())
 		for _, line := range check.Lines() {
 			text += "  " + plain(strings.ReplaceAll(line, "\n", `\n`)) + "\n"
 		}

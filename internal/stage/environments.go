@@ -14,13 +14,13 @@ import (
 )
 
 // environments lists them, and checks the file of each.
-func (s *session) environments(context.Context) error {
+func (s *Run) environments(context.Context) error {
 	repository := os.DirFS(s.Repository)
 	names, err := environment.List(repository)
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(&s.report, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(&s.Report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tPROTECTED\tCREDENTIALS\tLAYERS\tDESCRIPTION")
 	var faults []error
 	for _, name := range names {

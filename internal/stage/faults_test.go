@@ -53,7 +53,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 			code:   BadInput, says: []string{"have no AWS_SECRET_ACCESS_KEY", "hint: dagger call secrets set --file=credentials/test.enc.env --variable=AWS_SECRET_ACCESS_KEY"},
 		},
 		"no age identity": {
-			option: func(o *Options) { o.Identity = "/nonexistent" },
+			option: func(o *Options) { o.IdentityFile = "/nonexistent" },
 			code:   BadInput, says: []string{"no age identity is given", "AGEKEY=file://"},
 		},
 		"a foreign recipient": {
@@ -86,7 +86,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 			code:   BadInput, says: []string{"credentials/test.enc.env is not encrypted", "sops --encrypt --in-place"},
 		},
 		"an unknown environment": {
-			option: func(o *Options) { o.Environment = "tset" },
+			option: func(o *Options) { o.Env = "tset" },
 			code:   BadInput, says: []string{`there is no environment "tset"`, `did you mean "test"?`},
 		},
 		"an unreachable store": {
@@ -194,7 +194,7 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 	p.run("bootstrap").must(t, Done)
 	var group sync.WaitGroup
 	first := make(chan ended, 1)
-	group.Go(func() { first <- p.run("apply", func(o *Options) { o.RunID = "the-first" }) })
+	group.Go(func() { first <- p.run("apply", func(o *Options) { o.ID = "the-first" }) })
 	for range 600 {
 		if lock, err := p.bucket().ReadLock(t.Context(), "test/test.tfstate"); err != nil || lock != nil {
 			break

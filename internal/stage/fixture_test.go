@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		call.Options.Stdout, call.Options.Stderr = os.Stdout, os.Stderr
-		os.Exit(Run(context.Background(), call.Stage, call.Options))
+		os.Exit(Main(context.Background(), call.Stage, call.Options))
 	}
 	os.Exit(m.Run())
 }
@@ -183,8 +183,8 @@ func (p *project) options() Options {
 		}
 	}
 	return Options{
-		Environment: "test", RunID: fmt.Sprintf("run%02d", p.runs),
-		Repository: p.dir, Work: work, Out: p.t.TempDir(), Identity: p.identity,
+		Env: "test", ID: fmt.Sprintf("run%02d", p.runs),
+		Repository: p.dir, Work: work, Out: p.t.TempDir(), IdentityFile: p.identity,
 		Deadline: 5 * time.Minute, PlanLifetime: time.Hour,
 	}
 }
@@ -214,7 +214,7 @@ func (p *project) runContext(ctx context.Context, stage string, change ...func(*
 	}
 	var stdout, stderr bytes.Buffer
 	o.Stdout, o.Stderr = &stdout, &stderr
-	e := ended{code: Run(ctx, stage, o), out: o.Out}
+	e := ended{code: Main(ctx, stage, o), out: o.Out}
 	e.stdout, e.stderr = stdout.String(), stderr.String()
 	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
 	if err != nil {
@@ -280,7 +280,7 @@ func reviewedPlan(o *Options) { o.Reviewed = true }
 // seen names the digest of a plan, as one does who has looked at it.
 func seen(e ended) func(*Options) { return func(o *Options) { o.Digest = e.result.Digest } }
 
-func planOf(e ended) func(*Options) { return func(o *Options) { o.Plan = e.out } }
+func planOf(e ended) func(*Options) { return func(o *Options) { o.PlanFolder = e.out } }
 
 func allow(addresses string) func(*Options) {
 	return func(o *Options) { o.AllowDestroy = addresses }

@@ -14,20 +14,20 @@ import (
 	"slipway/internal/foreign"
 )
 
-// refuseForeign refuses a root module, in a folder from the repository's root, whose
+// RefuseForeign refuses a root module, in a folder from the repository's root, whose
 // code would run what its environment does not allow. It comes before any tool.
-func (s *session) refuseForeign(e *environment.Environment, dir string) error {
-	findings, err := foreign.Find(os.DirFS(s.path("repository")), dir)
+func (s *Run) RefuseForeign(e *environment.Environment, dir string) error {
+	findings, err := foreign.Find(os.DirFS(s.Path("repository")), dir)
 	if err != nil {
 		return err
 	}
 	return foreign.Judge(findings, e)
 }
 
-// refuseFetched does the same with the modules that init has fetched for a root. Data
+// RefuseFetched does the same with the modules that init has fetched for a root. Data
 // is the folder where tofu keeps them.
-func (s *session) refuseFetched(e *environment.Environment, dir, data string) error {
-	list, err := s.workFolder().Read(filepath.Join(s.inWork(data), "modules", "modules.json"))
+func (s *Run) RefuseFetched(e *environment.Environment, dir, data string) error {
+	list, err := s.Folder().Read(filepath.Join(s.Inside(data), "modules", "modules.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it calls none
 	}
@@ -51,7 +51,7 @@ func (s *session) refuseFetched(e *environment.Environment, dir, data string) er
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(dir, at)
 		}
-		name := filepath.ToSlash(s.inWork(at))
+		name := filepath.ToSlash(s.Inside(at))
 		found, _, err := foreign.Folder(work.FS(), name)
 		if err != nil {
 			return err

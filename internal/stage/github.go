@@ -26,7 +26,7 @@ type GitHubOptions struct {
 const contextHint = "mkdir -p .slipway/github && env | grep ^GITHUB_ >.slipway/github/env && cp \"$GITHUB_EVENT_PATH\" .slipway/github/event.json"
 
 // githubContext reads what GitHub says of the run.
-func (s *session) githubContext() (github.Context, error) {
+func (s *Run) githubContext() (github.Context, error) {
 	data, err := os.ReadFile(s.GitHub.Context + "/env")
 	if errors.Is(err, fs.ErrNotExist) {
 		return github.Context{}, refusal.New(contextHint+"; then add --github=.slipway/github", "nothing says which repository of GitHub this is")
@@ -49,7 +49,7 @@ func (s *session) githubContext() (github.Context, error) {
 }
 
 // githubClient talks to the GitHub of the run.
-func (s *session) githubClient(run github.Context) (*github.Client, error) {
+func (s *Run) githubClient(run github.Context) (*github.Client, error) {
 	token, err := os.ReadFile(s.GitHub.Token)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refusal.New("--token=env://GITHUB_TOKEN, or --dry-run to see what would be written", "no token for GitHub is given")
@@ -58,7 +58,7 @@ func (s *session) githubClient(run github.Context) (*github.Client, error) {
 		return nil, err
 	}
 	text := strings.TrimSpace(string(token))
-	s.hide(text)
+	s.Add(text)
 	return github.New(github.Options{API: run.API, Token: text})
 }
 
@@ -66,7 +66,7 @@ var folderPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
 // resultFolders are the environments whose results there are, and those that must
 // be there, in the order of their names.
-func (s *session) resultFolders() ([]string, error) {
+func (s *Run) resultFolders() ([]string, error) {
 	entries, err := os.ReadDir(s.GitHub.Results)
 	if err != nil {
 		return nil, refusal.New("name a folder with a folder for each environment: the export of plan-files", "%q cannot be read", s.GitHub.Results)

@@ -68,7 +68,7 @@ func (h *hub) options(results map[string]ended, expected ...string) func(*Option
 		}
 	}
 	return func(o *Options) {
-		o.Environment = ""
+		o.Env = ""
 		o.GitHub = GitHubOptions{Results: folder, Environments: expected, Context: h.context, Token: h.token}
 	}
 }

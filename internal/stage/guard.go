@@ -12,8 +12,8 @@ import (
 
 // guard asks, in a protected environment, that --allow-destroy names what will be
 // lost: no more and no less.
-func (s *session) guard(losses []string) error {
-	if !s.environment.Protected {
+func (s *Run) guard(losses []string) error {
+	if !s.Environment.Protected {
 		return nil
 	}
 	losses = sorted(losses)
@@ -24,11 +24,11 @@ func (s *session) guard(losses []string) error {
 	if slices.Equal(losses, allowed) {
 		return nil
 	}
-	command := fmt.Sprintf("dagger call %s --env=%s", s.result.Stage, s.Environment)
-	if s.Layer != "" {
-		command += " --layer=" + s.Layer
+	command := fmt.Sprintf("dagger call %s --env=%s", s.Result.Stage, s.Env)
+	if s.OnlyLayer != "" {
+		command += " --layer=" + s.OnlyLayer
 	}
-	if s.Plan != "" {
+	if s.PlanFolder != "" {
 		command += " --plan=…"
 	}
 	if s.Digest != "" {
@@ -43,7 +43,7 @@ func (s *session) guard(losses []string) error {
 	command += " --allow-destroy=" + printable.Word(strings.Join(losses, ","))
 	for _, address := range losses {
 		if !slices.Contains(allowed, address) {
-			return refusal.New(command, "environment %s is protected, the plan deletes, replaces or forgets %d, and --allow-destroy does not name %s", s.Environment, len(losses), address)
+			return refusal.New(command, "environment %s is protected, the plan deletes, replaces or forgets %d, and --allow-destroy does not name %s", s.Env, len(losses), address)
 		}
 	}
 	for _, address := range allowed {
@@ -56,8 +56,8 @@ func (s *session) guard(losses []string) error {
 
 // onlyAllowed refuses a plan that was made after the guard, of a protected
 // environment, if it loses more than was allowed.
-func (r *root) onlyAllowed(summary plan.Summary) error {
-	if !r.environment.Protected {
+func (r *Layer) onlyAllowed(summary plan.Summary) error {
+	if !r.Environment.Protected {
 		return nil
 	}
 	allowed, err := splitAddresses("--allow-destroy", r.AllowDestroy)
@@ -66,7 +66,7 @@ func (r *root) onlyAllowed(summary plan.Summary) error {
 	}
 	for _, address := range summary.Losses() {
 		if !slices.Contains(allowed, address) {
-			return fmt.Errorf("the plan of %s would now also delete, replace or forget %s, which --allow-destroy does not name", r.name, address)
+			return fmt.Errorf("the plan of %s would now also delete, replace or forget %s, which --allow-destroy does not name", r.Name, address)
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ func TestGuard(t *testing.T) {
 		"a quote that does not end":   {losses: []string{"a.b"}, allowed: `a.b["x`, message: "--allow-destroy has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &session{Options: Options{Environment: "test", AllowDestroy: c.allowed}, environment: &environment.Environment{Protected: !c.open}}
-			s.result.Stage = "destroy"
+			s := &Run{Options: Options{Env: "test", AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}
+			s.Result.Stage = "destroy"
 			err := s.guard(c.losses)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
@@ -44,11 +44,11 @@ func TestGuard(t *testing.T) {
 
 // The command that is hinted at has what this one had.
 func TestGuardCommand(t *testing.T) {
-	s := &session{
-		Options:     Options{Environment: "test", Layer: "net", Plan: "/plan", Digest: "sha256:1", Confirm: "test"},
-		environment: &environment.Environment{Protected: true},
+	s := &Run{
+		Options:     Options{Env: "test", OnlyLayer: "net", PlanFolder: "/plan", Digest: "sha256:1", Confirm: "test"},
+		Environment: &environment.Environment{Protected: true},
 	}
-	s.result.Stage = "apply"
+	s.Result.Stage = "apply"
 	refuses(t, s.guard([]string{"a.b"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
 }
 
@@ -74,7 +74,7 @@ func TestOnlyAllowed(t *testing.T) {
 		"an open quote":   {allowed: `a["`, plan: losing(), want: "has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &root{session: &session{Options: Options{AllowDestroy: c.allowed}, environment: &environment.Environment{Protected: !c.open}}, name: "test"}
+			r := &Layer{Run: &Run{Options: Options{AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}, Name: "test"}
 			err := r.onlyAllowed(c.plan)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)

@@ -21,17 +21,17 @@ func TestHoldLost(t *testing.T) {
 		want error
 		kill bool
 	}{
-		"taken away": {func(d *desk, id string) error { return d.store.Unlock(t.Context(), d.key, id) }, journal.ErrUnlocked, false},
+		"taken away": {func(d *desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
 		"taken by another": {func(d *desk, _ string) error {
-			return d.store.Write(t.Context(), d.key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
+			return d.Store.Write(t.Context(), d.Key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
 		}, journal.ErrDeposed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.Beat = journal.Beat{Every: 20 * time.Millisecond, GiveUp: time.Minute}
-			working, h, err := d.take(t.Context())
+			working, h, err := d.Take(t.Context())
 			must(t, err)
-			must(t, c.lost(d, h.lock.ID))
+			must(t, c.lost(d, h.Lock.ID))
 			select {
 			case <-working.Done():
 			case <-time.After(10 * time.Second):
@@ -40,7 +40,7 @@ func TestHoldLost(t *testing.T) {
 			if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
 				t.Errorf("it ends by %v", cause)
 			}
-			must(t, h.end(t.Context(), true))
+			must(t, h.End(t.Context(), true))
 		})
 	}
 }
@@ -49,10 +49,10 @@ func TestHoldLost(t *testing.T) {
 func TestHoldEndsInTheEnd(t *testing.T) {
 	d := newDesk(t)
 	ctx, stop := context.WithCancel(t.Context())
-	_, h, err := d.take(ctx)
+	_, h, err := d.Take(ctx)
 	must(t, err)
 	stop()
-	must(t, h.end(ctx, true))
+	must(t, h.End(ctx, true))
 	if id, keys := d.lockID(), d.journals(); id != "" || len(keys) > 0 {
 		t.Errorf("the lock is %q, and there is %q", id, keys)
 	}
@@ -61,8 +61,8 @@ func TestHoldEndsInTheEnd(t *testing.T) {
 // A run whose journal cannot be opened does not begin.
 func TestBeginFails(t *testing.T) {
 	d := newDesk(t)
-	d.recipients = nil
-	if working, h, err := d.take(t.Context()); err == nil || working != nil || h != nil || d.lockID() != "" {
+	d.Recipients = nil
+	if working, h, err := d.Take(t.Context()); err == nil || working != nil || h != nil || d.lockID() != "" {
 		t.Errorf("%v, %v, %v", working, h, err)
 	}
 }
@@ -80,9 +80,9 @@ func (d *desk) withOthers() {
 func TestOthers(t *testing.T) {
 	d := newDesk(t)
 	d.withOthers()
-	o, err := d.others(t.Context())
+	o, err := d.Look(t.Context())
 	must(t, err)
-	for want, got := range map[string][]journal.Run{"live": o.live, "dead": o.dead, "over": o.over} {
+	for want, got := range map[string][]journal.Run{"live": o.Live, "dead": o.Dead, "over": o.Over} {
 		if len(got) != 1 || got[0].ID != want {
 			t.Errorf("%s: %+v", want, got)
 		}
@@ -93,12 +93,12 @@ func TestOthers(t *testing.T) {
 func TestNoteRuns(t *testing.T) {
 	d := newDesk(t)
 	said := func() string { return d.Stderr.(*bytes.Buffer).String() }
-	must(t, d.noteRuns(t.Context()))
+	must(t, d.NoteRuns(t.Context()))
 	if said() != "" {
 		t.Errorf("of nobody it says %q", said())
 	}
 	d.withOthers()
-	must(t, d.noteRuns(t.Context()))
+	must(t, d.NoteRuns(t.Context()))
 	for _, want := range []string{
 		"note: run live (apply, begun ", " is changing test at this moment: the plan may be out of date at once\n",
 		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
@@ -111,9 +111,9 @@ func TestNoteRuns(t *testing.T) {
 		t.Errorf("it says %q", said())
 	}
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.noteRuns(t.Context()); err == nil {
+	if err := d.NoteRuns(t.Context()); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
-	d.store = nil
-	must(t, d.noteRuns(t.Context())) // over HTTP, no run is known
+	d.Store = nil
+	must(t, d.NoteRuns(t.Context())) // over HTTP, no run is known
 }

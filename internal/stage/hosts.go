@@ -53,52 +53,52 @@ func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 }
 
 // made shows what an apply of the root made, and returns the hosts among it.
-func (r *root) made(outputs tofu.Outputs) ([]remote.Host, error) {
-	r.showOutputs(outputs)
-	return r.hosts(outputs)
+func (r *Layer) made(outputs tofu.Outputs) ([]remote.Host, error) {
+	r.ShowOutputs(outputs)
+	return r.OfLayer(outputs)
 }
 
-// hosts are those in the outputs, and the way to them.
-func (r *root) hosts(outputs tofu.Outputs) ([]remote.Host, error) {
-	hosts, err := hostsIn(r.name, outputs)
-	if r.environment.SSH != nil {
+// OfLayer are those in the outputs, and the way to them.
+func (r *Layer) OfLayer(outputs tofu.Outputs) ([]remote.Host, error) {
+	hosts, err := hostsIn(r.Name, outputs)
+	if r.Environment.SSH != nil {
 		for i := range hosts {
-			hosts[i].Proxy = r.environment.SSH.Proxy
+			hosts[i].Proxy = r.Environment.SSH.Proxy
 		}
 	}
 	return hosts, err
 }
 
-// privateKey is the operator's, or nil if the credentials have none.
-func (s *session) privateKey() (ssh.Signer, error) {
-	text := s.credentials[operatorKey]
+// PrivateKey is the operator's, or nil if the credentials have none.
+func (s *Run) PrivateKey() (ssh.Signer, error) {
+	text := s.Credentials[operatorKey]
 	if text == "" {
 		return nil, nil
 	}
 	key, err := ssh.ParsePrivateKey([]byte(text))
 	if err != nil {
 		// The error of the library may quote the key.
-		return nil, refusal.New(s.setCommand(operatorKey), "%s in the credentials of %s is no private key without a passphrase", operatorKey, s.Environment)
+		return nil, refusal.New(s.SetCommand(operatorKey), "%s in the credentials of %s is no private key without a passphrase", operatorKey, s.Env)
 	}
 	return key, nil
 }
 
-// await waits until the hosts let us in and have finished their first boot.
-func (s *session) await(ctx context.Context, hosts []remote.Host) error {
+// Await waits until the hosts let us in and have finished their first boot.
+func (s *Run) Await(ctx context.Context, hosts []remote.Host) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	key, err := s.privateKey()
+	key, err := s.PrivateKey()
 	if err != nil {
 		return err
 	}
 	if key == nil {
-		s.say("note: the hosts are not waited for, because the credentials of %s have no %s", s.Environment, operatorKey)
+		s.Say("note: the hosts are not waited for, because the credentials of %s have no %s", s.Env, operatorKey)
 		return nil
 	}
-	progress := func(text string) { s.say("%s", plain(text)) }
+	progress := func(text string) { s.Say("%s", plain(text)) }
 	for _, h := range hosts {
-		err := s.timed("wait for "+h.Name, func() error {
+		err := s.Timed("wait for "+h.Name, func() error {
 			client, err := remote.WaitForSSH(ctx, h, key, remote.ForSSH, progress)
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func (s *session) await(ctx context.Context, hosts []remote.Host) error {
 		if err != nil {
 			return err
 		}
-		s.report.add(func(mask func(string) string) string {
+		s.Report.Add(func(mask func(string) string) string {
 			return fmt.Sprintf("%s is up at %s\n", plain(h.Name), mask(plain(h.Address)))
 		})
 	}
@@ -117,27 +117,27 @@ func (s *session) await(ctx context.Context, hosts []remote.Host) error {
 }
 
 // ssh opens a shell on a host, whose key is checked.
-func (s *session) ssh(ctx context.Context) error {
+func (s *Run) ssh(ctx context.Context) error {
 	var hosts []remote.Host
-	err := s.each(ctx, func(r *root) error {
-		outputs, err := r.outputs(ctx)
+	err := s.Each(ctx, func(r *Layer) error {
+		outputs, err := r.Outputs(ctx)
 		if err != nil {
 			return err
 		}
-		found, err := r.hosts(outputs)
+		found, err := r.OfLayer(outputs)
 		hosts = append(hosts, found...)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	h, err := s.chosen(hosts)
+	h, err := s.Choose(hosts)
 	if err != nil {
 		return err
 	}
-	key, err := s.privateKey()
+	key, err := s.PrivateKey()
 	if err == nil && key == nil {
-		err = refusal.New(s.setCommand(operatorKey), "the credentials of %s have no %s, by which its hosts are entered", s.Environment, operatorKey)
+		err = refusal.New(s.SetCommand(operatorKey), "the credentials of %s have no %s, by which its hosts are entered", s.Env, operatorKey)
 	}
 	if err != nil {
 		return err
@@ -150,8 +150,8 @@ func (s *session) ssh(ctx context.Context) error {
 	return remote.Terminal(ctx, client)
 }
 
-// chosen is the host that was named, or the only one.
-func (s *session) chosen(hosts []remote.Host) (remote.Host, error) {
+// Choose is the host that was named, or the only one.
+func (s *Run) Choose(hosts []remote.Host) (remote.Host, error) {
 	var names []string
 	for _, h := range hosts {
 		if h.Name == s.Host || s.Host == "" && len(hosts) == 1 {
@@ -160,11 +160,11 @@ func (s *session) chosen(hosts []remote.Host) (remote.Host, error) {
 		names = append(names, h.Name)
 	}
 	if len(hosts) == 0 {
-		return remote.Host{}, refusal.New("dagger call apply --env="+s.Environment, "environment %s has no hosts: no layer has an output %s", s.Environment, inventoryOutput)
+		return remote.Host{}, refusal.New("dagger call apply --env="+s.Env, "environment %s has no hosts: no layer has an output %s", s.Env, inventoryOutput)
 	}
-	hint := "dagger call ssh --env=" + s.Environment + " --host=" + names[0]
+	hint := "dagger call ssh --env=" + s.Env + " --host=" + names[0]
 	if s.Host == "" {
-		return remote.Host{}, refusal.New(hint, "environment %s has several hosts: %s", s.Environment, strings.Join(names, ", "))
+		return remote.Host{}, refusal.New(hint, "environment %s has several hosts: %s", s.Env, strings.Join(names, ", "))
 	}
-	return remote.Host{}, refusal.New(hint, "environment %s has no host %q; its hosts are %s", s.Environment, s.Host, strings.Join(names, ", "))
+	return remote.Host{}, refusal.New(hint, "environment %s has no host %q; its hosts are %s", s.Env, s.Host, strings.Join(names, ", "))
 }

@@ -58,8 +58,8 @@ func TestChosen(t *testing.T) {
 		"none":               {0, "", "environment test has no hosts: no layer has an output ansible_inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &session{Options: Options{Environment: "test", Host: c.host}}
-			h, err := s.chosen(several[:c.count])
+			s := &Run{Options: Options{Env: "test", Host: c.host}}
+			h, err := s.Choose(several[:c.count])
 			got := h.Name
 			var refused *refusal.Error
 			if errors.As(err, &refused) {

@@ -50,23 +50,23 @@ type wish struct {
 }
 
 // wishes asks a plan for what the code says of the resources of entries.
-func (r *root) wishes(ctx context.Context, entries []journal.Entry) (map[string]wish, error) {
+func (r *Layer) wishes(ctx context.Context, entries []journal.Entry) (map[string]wish, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	if _, err := r.planned(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
+	if _, err := r.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
 		return nil, err
 	}
 	// Nothing of this plan is to be done.
-	clear(r.row.Changes)
-	r.row.Outputs, r.creates = 0, nil
-	data, err := r.read(ctx, "show", tofu.ShowPlanArgs(r.planFile())...)
+	clear(r.Row.Changes)
+	r.Row.Outputs, r.Creates = 0, nil
+	data, err := r.TofuOutput(ctx, "show", tofu.ShowPlanArgs(r.PlanFile())...)
 	if err != nil {
 		return nil, err
 	}
 	wishes, err := readWishes(data)
 	if err != nil {
-		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.name)
+		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.Name)
 	}
 	return wishes, nil
 }
@@ -104,7 +104,7 @@ func ofKind(address string, known func(kind string) bool) bool {
 }
 
 // takeIn imports what was made. It returns what could not be imported.
-func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+func (r *Layer) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
 	simple, composed := byID(made)
 	if left, err = r.importSimple(ctx, simple); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (r *root) takeIn(ctx context.Context, made []journal.Entry) (left []journal
 	left = append(left, more...)
 	for _, e := range made {
 		if !slices.Contains(left, e) {
-			r.reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+			r.Reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
 		}
 	}
 	return left, nil
@@ -138,7 +138,7 @@ func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 // importSimple imports what its provider knows by its id. It uses import blocks, and
 // where a plan of these fails or would do more than import, it imports one by one:
 // that changes nothing in any cloud.
-func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+func (r *Layer) importSimple(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
 	if len(made) == 0 {
 		return nil, nil
 	}
@@ -146,23 +146,23 @@ func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []j
 	for _, e := range made {
 		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, quote(e.ID))
 	}
-	file := filepath.Join(r.dir, "slipway_recover.tf")
-	if err := r.workFolder().Write(r.inWork(file), []byte(blocks.String())); err != nil {
-		return nil, r.fullWork(err)
+	file := filepath.Join(r.Dir, "slipway_recover.tf")
+	if err := r.Folder().Write(r.Inside(file), []byte(blocks.String())); err != nil {
+		return nil, r.Full(err)
 	}
-	summary, err := r.planned(ctx, tofu.Plan{Targets: addresses(made)})
+	summary, err := r.Plan(ctx, tofu.Plan{Targets: addresses(made)})
 	if ctx.Err() != nil {
 		return nil, err
 	}
 	r.warnOfReplacements(summary)
 	if err == nil && imports(summary) {
-		if err := r.run(ctx, "apply", tofu.Apply{Plan: r.planFile(), Locked: true}.Args()...); err != nil {
+		if err := r.Tofu(ctx, "apply", tofu.Apply{Plan: r.PlanFile(), Locked: true}.Args()...); err != nil {
 			return nil, err
 		}
-		r.warn()
+		r.Warn()
 		return nil, os.Remove(file)
 	}
-	r.diagnostics = nil
+	r.Diagnostics = nil
 	if err := os.Remove(file); err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (r *root) importSimple(ctx context.Context, made []journal.Entry) (left []j
 // importComposed imports what its provider wants a longer id of. What is imported in
 // one round gives others the values for the next: the users of a database know its
 // id when it is in the state.
-func (r *root) importComposed(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+func (r *Layer) importComposed(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
 	for len(made) > 0 {
 		wishes, err := r.wishes(ctx, made)
 		if err != nil {
@@ -213,13 +213,13 @@ func (r *root) importComposed(ctx context.Context, made []journal.Entry) (left [
 }
 
 // importOne takes one object into the state. It is not ok if the provider refuses.
-func (r *root) importOne(ctx context.Context, address, id string) (ok bool, err error) {
-	code, err := r.tool.Run(ctx, &r.noise, tofu.ImportArgs(address, id)...)
+func (r *Layer) importOne(ctx context.Context, address, id string) (ok bool, err error) {
+	code, err := r.Tool.Run(ctx, &r.ToolOutput, tofu.ImportArgs(address, id)...)
 	if err == nil && code == tofu.ExitOK {
-		r.noise.Reset()
+		r.ToolOutput.Reset()
 		return true, nil
 	}
-	failure := r.failed(ctx, "import", err)
+	failure := r.Failed(ctx, "import", err)
 	if err != nil || ctx.Err() != nil {
 		return false, failure
 	}
@@ -234,10 +234,10 @@ func imports(summary plan.Summary) bool {
 
 // warnOfReplacements names what the next apply will replace although it was just made: its
 // provider cannot read back what the code says.
-func (r *root) warnOfReplacements(summary plan.Summary) {
+func (r *Layer) warnOfReplacements(summary plan.Summary) {
 	for _, c := range summary.Changes {
 		if c.Imported && c.Action == plan.Replace {
-			r.reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
+			r.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
 		}
 	}
 }

@@ -24,12 +24,12 @@ const clockSkew = 5 * time.Minute
 // in the state. Those that were planned may have begun just before the run was killed.
 // It returns those of which there is exactly one, and the addresses of those of which
 // nobody knows. It tells of all.
-func (r *root) search(ctx context.Context, account journal.Account) (found []journal.Entry, unknown []string, err error) {
+func (r *Layer) search(ctx context.Context, account journal.Account) (found []journal.Entry, unknown []string, err error) {
 	s := r.newSearch(account)
 	if len(s.creates)+len(s.unfindable) == 0 {
 		return nil, nil, nil
 	}
-	recorded, err := r.recorded(ctx)
+	recorded, err := r.Recorded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,7 +44,7 @@ func (r *root) search(ctx context.Context, account journal.Account) (found []jou
 
 // A search is what is known while creates are looked for.
 type search struct {
-	*root
+	*Layer
 	account    journal.Account
 	creates    []journal.Entry // that a cloud can be asked for
 	begun      map[string]bool // addresses of those that were seen to begin
@@ -56,12 +56,12 @@ type search struct {
 }
 
 // newSearch tells what can be looked for, and what cannot, from what need not be.
-func (r *root) newSearch(account journal.Account) *search {
-	s := &search{root: r, account: account, begun: map[string]bool{}}
+func (r *Layer) newSearch(account journal.Account) *search {
+	s := &search{Layer: r, account: account, begun: map[string]bool{}}
 	for _, e := range account.InFlight {
 		switch {
 		case e.Action != "create":
-			r.reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
+			r.Reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
 		case ofKind(e.Address, canFind):
 			s.begun[e.Address] = true
 			s.creates = append(s.creates, e)
@@ -81,7 +81,7 @@ func (r *root) newSearch(account journal.Account) *search {
 func (s *search) in(recorded map[string]*tfjson.StateResource) {
 	s.recorded, s.known = recorded, map[string]bool{}
 	for _, resource := range recorded {
-		s.known[resource.Type+" "+attribute(resource, "id")] = true
+		s.known[resource.Type+" "+Attribute(resource, "id")] = true
 	}
 }
 
@@ -91,10 +91,10 @@ func (s *search) notFindable() (unknown []string) {
 	for _, e := range s.unfindable {
 		// What is in the state is what was made, unless it is what that was to replace.
 		if s.recorded[e.Address] != nil && !slices.Contains(s.account.Replaced, e.Address) {
-			s.reportf("%s was in flight (create), and is in the state", e.Address)
+			s.Reportf("%s was in flight (create), and is in the state", e.Address)
 			continue
 		}
-		s.reportf("%s was in flight (create): look whether it was made", e.Address)
+		s.Reportf("%s was in flight (create): look whether it was made", e.Address)
 		unknown = append(unknown, e.Address)
 	}
 	return unknown
@@ -134,21 +134,21 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 	ids, undated = slices.DeleteFunc(ids, other), slices.DeleteFunc(undated, other)
 	switch {
 	case len(ids) > 1:
-		s.reportf("%s was to be made, and %d in the cloud could be it: %s", e.Address, len(ids), strings.Join(ids, ", "))
+		s.Reportf("%s was to be made, and %d in the cloud could be it: %s", e.Address, len(ids), strings.Join(ids, ", "))
 		return "", true, nil
 	case len(ids) == 0 && len(undated) > 0:
-		s.reportf("%s was to be made, and %s in the cloud could be it or be older: the cloud does not tell its age", e.Address, strings.Join(undated, ", "))
+		s.Reportf("%s was to be made, and %s in the cloud could be it or be older: the cloud does not tell its age", e.Address, strings.Join(undated, ", "))
 		return "", true, nil
 	case len(ids) == 0 && !begun:
 		return "", false, nil
 	case len(ids) == 0 && looked && old != nil:
-		s.reportf("%s was in flight (create), and is in the state", e.Address)
+		s.Reportf("%s was in flight (create), and is in the state", e.Address)
 		return "", false, nil
 	case len(ids) == 0 && looked:
-		s.reportf("%s was in flight (create), and the cloud has nothing that could be it: the next apply makes it", e.Address)
+		s.Reportf("%s was in flight (create), and the cloud has nothing that could be it: the next apply makes it", e.Address)
 		return "", false, nil
 	case len(ids) == 0:
-		s.reportf("%s was in flight (create): look whether it was made", e.Address)
+		s.Reportf("%s was in flight (create): look whether it was made", e.Address)
 		return "", true, nil
 	}
 	if old != nil {
@@ -156,8 +156,8 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 		if err != nil {
 			return "", false, err
 		}
-		if oldID := attribute(old, "id"); slices.Contains(all, oldID) {
-			s.reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
+		if oldID := Attribute(old, "id"); slices.Contains(all, oldID) {
+			s.Reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
 			return "", true, nil
 		}
 		if err := s.forget(ctx, e.Address); err != nil {
@@ -165,7 +165,7 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 		}
 	}
 	if begun {
-		s.reportf("%s was in flight (create), and the cloud has it", e.Address)
+		s.Reportf("%s was in flight (create), and the cloud has it", e.Address)
 	}
 	return ids[0], false, nil
 }
@@ -177,17 +177,17 @@ func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(k
 // known of how to find it, and where the credentials are not for us to use: the code
 // may give its provider others. Of those that are undated, nobody knows whether they
 // were made since.
-func (r *root) find(ctx context.Context, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
+func (r *Layer) find(ctx context.Context, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
 	switch {
-	case openstack.CanFind(w.kind) && r.need(openstack.Required, "servers") == nil:
-		cloud, err := r.cloud(ctx)
+	case openstack.CanFind(w.kind) && r.Need(openstack.Required, "servers") == nil:
+		cloud, err := r.OpenStack(ctx)
 		if err != nil {
 			return nil, nil, false, err
 		}
 		ids, looked, err = cloud.Find(ctx, w.kind, w.values, since)
 		return ids, nil, looked, err
-	case ovh.CanFind(w.kind) && r.need(ovh.Required, "databases") == nil:
-		account, err := r.ovh()
+	case ovh.CanFind(w.kind) && r.Need(ovh.Required, "databases") == nil:
+		account, err := r.OVH()
 		if err != nil {
 			return nil, nil, false, err
 		}
@@ -204,13 +204,13 @@ const (
 )
 
 // makeAnew marks what an import does not make whole, so that the next apply replaces it.
-func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error {
+func (r *Layer) makeAnew(ctx context.Context, made, unseen []journal.Entry) error {
 	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
 		return ofKind(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
 	}) {
 		return nil
 	}
-	recorded, err := r.recorded(ctx)
+	recorded, err := r.Recorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -218,12 +218,12 @@ func (r *root) makeAnew(ctx context.Context, made, unseen []journal.Entry) error
 }
 
 // taint has the next apply make anew what is named, by address, with the reason.
-func (r *root) taint(ctx context.Context, why map[string]string) error {
+func (r *Layer) taint(ctx context.Context, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
-		if err := r.run(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
+		if err := r.Tofu(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
 			return err
 		}
-		r.reportf("%s will be made anew: %s", address, why[address])
+		r.Reportf("%s will be made anew: %s", address, why[address])
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (r *root) taint(ctx context.Context, why map[string]string) error {
 func notWhole(recorded map[string]*tfjson.StateResource, made, unseen []journal.Entry) map[string]string {
 	why := map[string]string{}
 	for _, e := range slices.Concat(made, unseen) {
-		if resource := recorded[e.Address]; resource != nil && resource.Type == databaseUser && attribute(resource, "password") == "" {
+		if resource := recorded[e.Address]; resource != nil && resource.Type == databaseUser && Attribute(resource, "password") == "" {
 			why[e.Address] = "its password is not known"
 		}
 	}

@@ -31,7 +31,7 @@ const (
 
 // secretsInit makes a SOPS file of its template, FILE.example. What it makes up
 // is known to nobody before it is sealed.
-func (s *session) secretsInit(context.Context) error {
+func (s *Run) secretsInit(context.Context) error {
 	name, err := s.secretsFile()
 	if err != nil {
 		return err
@@ -62,11 +62,11 @@ func (s *session) secretsInit(context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&s.report, "%s: made for %s\n", name, strings.Join(recipients, ", "))
+	fmt.Fprintf(&s.Report, "%s: made for %s\n", name, strings.Join(recipients, ", "))
 	if len(open) > 0 {
-		fmt.Fprintf(&s.report, "still to be set: %s\n", strings.Join(open, ", "))
+		fmt.Fprintf(&s.Report, "still to be set: %s\n", strings.Join(open, ", "))
 	}
-	return s.changed(name, sealed)
+	return s.LeaveChanged(name, sealed)
 }
 
 // fill makes up the values that a template asks for, and names the variables that

@@ -12,9 +12,9 @@ import (
 	"slipway/internal/refusal"
 )
 
-// refuseInput refuses what no stage may read or use, before anything is read.
-func (s *session) refuseInput() error {
-	if err := s.refuseProxies(os.Getenv); err != nil {
+// RefuseInput refuses what no stage may read or use, before anything is read.
+func (s *Run) RefuseInput() error {
+	if err := s.RefuseProxies(os.Getenv); err != nil {
 		return err
 	}
 	return refuseLinks(s.Repository)
@@ -58,9 +58,9 @@ func refuseLinks(repository string) error {
 // proxyVariables name the proxies that programs take.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// refuseProxies refuses a proxy's password that would go over the network for all to
+// RefuseProxies refuses a proxy's password that would go over the network for all to
 // read.
-func (s *session) refuseProxies(get func(string) string) error {
+func (s *Run) RefuseProxies(get func(string) string) error {
 	for _, name := range proxyVariables {
 		at, err := url.Parse(get(name))
 		if err == nil && at.User != nil && at.Scheme != "https" && !loopback(at.Hostname()) {

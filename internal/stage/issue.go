@@ -18,7 +18,7 @@ import (
 // driftIssues keeps one issue for each environment that is not what its code says,
 // or that could not be checked. One that cannot be written does not keep the
 // others from it.
-func (s *session) driftIssues(ctx context.Context) error {
+func (s *Run) driftIssues(ctx context.Context) error {
 	names, err := s.resultFolders()
 	if err != nil {
 		return err
@@ -43,11 +43,11 @@ func (s *session) driftIssues(ctx context.Context) error {
 		issue := driftIssue(check, run)
 		switch {
 		case issue.Open && check.Hits < check.After:
-			fmt.Fprintf(&s.report, "%s: %s; an issue opens when %d checks in a row have found that, this is number %d\n", name, check.Headline(), check.After, check.Hits)
+			fmt.Fprintf(&s.Report, "%s: %s; an issue opens when %d checks in a row have found that, this is number %d\n", name, check.Headline(), check.After, check.Hits)
 		case s.GitHub.DryRun && !issue.Open:
-			fmt.Fprintf(&s.report, "%s: would close the issue, if there is one\n", name)
+			fmt.Fprintf(&s.Report, "%s: would close the issue, if there is one\n", name)
 		case s.GitHub.DryRun:
-			fmt.Fprintf(&s.report, "%s: would open or update the issue\n\n# %s\n\n%s\n", name, issue.Title, issue.Body)
+			fmt.Fprintf(&s.Report, "%s: would open or update the issue\n\n# %s\n\n%s\n", name, issue.Title, issue.Body)
 		default:
 			issue.Body = s.redactor.String(issue.Body)
 			out, err := client.PutIssue(ctx, run.Repository, "drift/"+name, issue)
@@ -56,10 +56,10 @@ func (s *session) driftIssues(ctx context.Context) error {
 				continue
 			}
 			if out.URL == "" {
-				fmt.Fprintf(&s.report, "%s: no issue is open, and none is needed\n", name)
+				fmt.Fprintf(&s.Report, "%s: no issue is open, and none is needed\n", name)
 				continue
 			}
-			fmt.Fprintf(&s.report, "%s: the issue is %s: %s\n", name, out.Action, out.URL)
+			fmt.Fprintf(&s.Report, "%s: the issue is %s: %s\n", name, out.Action, out.URL)
 		}
 	}
 	return errors.Join(faults...)
@@ -102,11 +102,11 @@ func times(n int) string {
 
 // readCheck reads what the check of an environment left. One that left nothing
 // has failed.
-func (s *session) readCheck(name string) (drift.Check, error) {
+func (s *Run) readCheck(name string) (drift.Check, error) {
 	data, err := os.ReadFile(filepath.Join(s.GitHub.Results, name, driftName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return drift.Check{
-			Environment: name, Status: drift.Unchecked, Time: s.begun.UTC(), Hits: 1, After: 1,
+			Environment: name, Status: drift.Unchecked, Time: s.Begun.UTC(), Hits: 1, After: 1,
 			Error: "it ended without a result", Hint: "look at the log of the run",
 		}, nil
 	}

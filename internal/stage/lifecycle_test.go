@@ -98,8 +98,8 @@ func TestBlackBoxLayers(t *testing.T) {
 
 	p.run("up").must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
-	p.run("plan", func(o *Options) { o.Layer = "apps" }).must(t, BadInput).says(t, `environment test has no layer "apps"`, "hint: the layers of test are base, apps/web")
-	p.run("destroy", confirm, func(o *Options) { o.Layer = "apps/web" }).must(t, Done)
+	p.run("plan", func(o *Options) { o.OnlyLayer = "apps" }).must(t, BadInput).says(t, `environment test has no layer "apps"`, "hint: the layers of test are base, apps/web")
+	p.run("destroy", confirm, func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: nothing\n")
 	gone := p.run("destroy", confirm).must(t, Done)
 	if first := gone.result.Timings; len(first) < 2 || first[1].Step != "init apps/web" {

@@ -26,8 +26,8 @@ var lockedPlatforms = []string{"linux_amd64", "linux_arm64", "darwin_amd64", "da
 
 // lockProviders writes the lock file of every root module, or of those of one
 // environment. It needs no credentials and no state.
-func (s *session) lockProviders(ctx context.Context) error {
-	own, err := s.ownBuilds()
+func (s *Run) lockProviders(ctx context.Context) error {
+	own, err := s.BuildsProviders()
 	if err != nil {
 		return err
 	}
@@ -35,13 +35,13 @@ func (s *session) lockProviders(ctx context.Context) error {
 		return refusal.New("dagger call -y lock-providers, on a machine without PINS in .env, and commit what it writes",
 			"this machine builds the providers from source (PROVIDERS in its pins file): their checksums would fit no other machine")
 	}
-	names := []string{s.Environment}
-	if s.Environment == "" {
+	names := []string{s.Env}
+	if s.Env == "" {
 		if names, err = environment.List(os.DirFS(s.Repository)); err != nil {
 			return err
 		}
 	}
-	if err := s.workspace(); err != nil {
+	if err := s.Prepare(); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -58,11 +58,11 @@ func (s *session) lockProviders(ctx context.Context) error {
 	return nil
 }
 
-// ownBuilds is true on a machine that builds the providers itself, from source. Their
+// BuildsProviders is true on a machine that builds the providers itself, from source. Their
 // checksums are nobody else's.
-func (s *session) ownBuilds() (bool, error) {
-	f, err := os.Open(s.Pins)
-	if errors.Is(err, fs.ErrNotExist) || s.Pins == "" {
+func (s *Run) BuildsProviders() (bool, error) {
+	f, err := os.Open(s.PinsFile)
+	if errors.Is(err, fs.ErrNotExist) || s.PinsFile == "" {
 		return false, nil
 	}
 	if err != nil {
@@ -71,23 +71,23 @@ func (s *session) ownBuilds() (bool, error) {
 	defer f.Close()
 	list, err := pins.Read(f)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", s.Pins, err)
+		return false, fmt.Errorf("%s: %w", s.PinsFile, err)
 	}
 	return slices.ContainsFunc(list, func(p pins.Pin) bool { return p.Name == "PROVIDERS" }), nil
 }
 
 // lockRoot makes the lock file of one root module anew: tofu would keep what the code
 // no longer asks for, and refuse another version.
-func (s *session) lockRoot(ctx context.Context, dir string) error {
-	var noise noise
-	tool := s.bare(s.path("repository", dir), &noise)
+func (s *Run) lockRoot(ctx context.Context, dir string) error {
+	var noise ToolOutput
+	tool := s.Bare(s.Path("repository", dir), &noise)
 	tool.Env = append(tool.Env, s.wayOut()...)
 	if code, err := tool.Run(ctx, &noise, tofu.GetArgs()...); err != nil || code != tofu.ExitOK {
-		fmt.Fprintf(&s.complaints, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
+		fmt.Fprintf(&s.Complaints, "%s: %s\n", dir, strings.TrimSpace(plain(noise.String())))
 		return errors.Join(fmt.Errorf("tofu get failed in %s", dir), err)
 	}
 	file := filepath.Join(dir, lockFileName)
-	if err := os.Remove(s.path("repository", file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.Path("repository", file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	diagnostics, err := runLock(ctx, tool)
@@ -102,13 +102,13 @@ func (s *session) lockRoot(ctx context.Context, dir string) error {
 
 // wayOut is how this machine reaches the network. Other stages take it from the
 // credentials; here there are none. The password of a proxy may be in its address.
-func (s *session) wayOut() []string {
+func (s *Run) wayOut() []string {
 	var env []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value := os.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 			if strings.Contains(value, "@") {
-				s.hide(value)
+				s.Add(value)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ var (
 )
 
 // refuseLock explains why there is no lock file.
-func (s *session) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
+func (s *Run) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
 	for _, d := range diagnostics {
 		if m := noBuild.FindStringSubmatch(d.Detail); m != nil {
 			var others []string
@@ -151,21 +151,21 @@ func (s *session) refuseLock(dir string, diagnostics []tofu.Diagnostic) error {
 		}
 	}
 	for _, d := range diagnostics {
-		fmt.Fprintf(&s.complaints, "%s: %s\n", dir, explain(d))
+		fmt.Fprintf(&s.Complaints, "%s: %s\n", dir, explain(d))
 	}
 	return fmt.Errorf("tofu providers lock failed in %s", dir)
 }
 
 // compareLock reports on a lock file that was made, and hands it back if it is new.
-func (s *session) compareLock(file string) error {
-	made, err := s.workFolder().Read(filepath.Join("repository", file))
+func (s *Run) compareLock(file string) error {
+	made, err := s.Folder().Read(filepath.Join("repository", file))
 	if err != nil {
 		return err
 	}
 	committed, err := os.ReadFile(filepath.Join(s.Repository, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		if len(lockedPackages(made)) == 0 {
-			fmt.Fprintf(&s.report, "%s: not needed: there are no providers\n", file)
+			fmt.Fprintf(&s.Report, "%s: not needed: there are no providers\n", file)
 			return nil
 		}
 		err = nil
@@ -177,11 +177,11 @@ func (s *session) compareLock(file string) error {
 		return err
 	}
 	if bytes.Equal(made, committed) {
-		fmt.Fprintf(&s.report, "%s: as it was\n", file)
+		fmt.Fprintf(&s.Report, "%s: as it was\n", file)
 		return nil
 	}
-	fmt.Fprintf(&s.report, "%s: written for %s\n", file, strings.Join(lockedPlatforms, ", "))
-	return s.changed(file, made)
+	fmt.Fprintf(&s.Report, "%s: written for %s\n", file, strings.Join(lockedPlatforms, ", "))
+	return s.LeaveChanged(file, made)
 }
 
 // refuseNewBuilds refuses a registry that has other packages of a version than it had
@@ -229,19 +229,19 @@ func lockedPackages(text []byte) map[string]locked {
 
 // refuseProvider explains a failure of init that is due to the lock file. Said is what tofu
 // printed, in lines of a terminal's width.
-func (r *root) refuseProvider(said string, failure error) error {
+func (r *Layer) refuseProvider(said string, failure error) error {
 	said = strings.Join(strings.FieldsFunc(said, func(c rune) bool { return strings.ContainsRune(" \t\n│╷╵", c) }), " ")
-	if own, err := r.ownBuilds(); err == nil && own && anotherBuild.MatchString(said) {
+	if own, err := r.BuildsProviders(); err == nil && own && anotherBuild.MatchString(said) {
 		return refusal.New("take a machine that reaches the registry, one without PINS in .env",
-			"the lock file of %s has the checksums of the registry's providers, and this machine builds its own from source", r.name)
+			"the lock file of %s has the checksums of the registry's providers, and this machine builds its own from source", r.Name)
 	}
 	// It says so where the registry itself has others now.
-	command := "dagger call -y lock-providers --env=" + r.Environment
+	command := "dagger call -y lock-providers --env=" + r.Env
 	if m := anotherBuild.FindStringSubmatch(said); m != nil {
-		return refusal.New(command, "provider %s %s is another build than the lock file of %s allows: it has none of the checksums there", m[1], m[2], r.name)
+		return refusal.New(command, "provider %s %s is another build than the lock file of %s allows: it has none of the checksums there", m[1], m[2], r.Name)
 	}
 	if notInLock.MatchString(said) {
-		return refusal.New(command, "the lock file of %s has not just the providers that its code asks for, in their versions", r.name)
+		return refusal.New(command, "the lock file of %s has not just the providers that its code asks for, in their versions", r.Name)
 	}
 	return failure
 }

@@ -271,7 +271,7 @@ func TestBlackBoxLockProviders(t *testing.T) {
 	// A new version, and one provider less.
 	p.write(lockFile, first+strings.Replace(first[strings.Index(first, "provider "):], "acme/tiny", "acme/gone", 1))
 	p.write("environments/test/main.tf", needsTiny("1.1.0"))
-	e, files = p.lock(r, func(o *Options) { o.Environment = "" })
+	e, files = p.lock(r, func(o *Options) { o.Env = "" })
 	e.must(t, Done)
 	second := p.read(lockFile)
 	if !slices.Equal(files, []string{lockFile}) || strings.Count(second, "provider ") != 1 || !strings.Contains(second, `version     = "1.1.0"`) || strings.Count(second, `"h1:`) != len(lockedPlatforms) {
@@ -305,14 +305,14 @@ func TestBlackBoxLockProvidersRefusals(t *testing.T) {
 
 	e, _ = p.lock(r, ownBuilds)
 	e.must(t, BadInput).says(t, "this machine builds the providers from source", "on a machine without PINS in .env")
-	e, _ = p.lock(r, func(o *Options) { o.Environment = "nowhere" })
+	e, _ = p.lock(r, func(o *Options) { o.Env = "nowhere" })
 	e.must(t, BadInput).says(t, "nowhere")
 }
 
 // ownBuilds has the pins of a machine that builds the providers itself.
 func ownBuilds(o *Options) {
-	o.Pins = filepath.Join(o.Work, "pins.env")
-	if err := os.WriteFile(o.Pins, []byte("PROVIDERS=docker.io/slipway/providers:1@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
+	o.PinsFile = filepath.Join(o.Work, "pins.env")
+	if err := os.WriteFile(o.PinsFile, []byte("PROVIDERS=docker.io/slipway/providers:1@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
 		panic(err)
 	}
 }

@@ -32,7 +32,7 @@ func TestRefuseRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
-			err := d.refuseRuns(t.Context())
+			err := d.RefuseRuns(t.Context())
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -42,11 +42,11 @@ func TestRefuseRuns(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.refuseRuns(t.Context()); err == nil {
+	if err := d.RefuseRuns(t.Context()); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
-	d.store = nil
-	if err := d.refuseRuns(t.Context()); err != nil {
+	d.Store = nil
+	if err := d.RefuseRuns(t.Context()); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
 }
@@ -56,21 +56,21 @@ func TestMayRelease(t *testing.T) {
 	dead := []journal.Run{{Header: journal.Header{ID: "dead", Lock: "of-dead"}, Entries: []journal.Entry{{Kind: journal.Begin}}}}
 	lock := state.Lock{ID: "lock", Who: "root@host"}
 	for name, c := range map[string]struct {
-		others        others
+		others        Others
 		lock          state.Lock
 		lockID        string
 		message, hint string
 	}{
-		"of a dead run":           {others{dead: dead}, state.Lock{ID: "of-dead"}, "", "", ""},
-		"of nobody that is known": {others{dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure of it, then: dagger call unlock --env=test --lock-id=lock"},
-		"that a person names":     {others{}, lock, "lock", "", ""},
-		"beside the one named":    {others{dead: dead}, lock, "lokc", `--lock-id is "lokc", and the lock's is lock`, "--lock-id=lock"},
-		"of one that is at work":  {others{live: dead}, state.Lock{ID: "of-dead"}, "", "nothing shows", "--lock-id=of-dead"},
-		"of one that has just finished": {others{over: dead}, state.Lock{ID: "of-dead"}, "",
+		"of a dead run":           {Others{Dead: dead}, state.Lock{ID: "of-dead"}, "", "", ""},
+		"of nobody that is known": {Others{Dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure of it, then: dagger call unlock --env=test --lock-id=lock"},
+		"that a person names":     {Others{}, lock, "lock", "", ""},
+		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", and the lock's is lock`, "--lock-id=lock"},
+		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "nothing shows", "--lock-id=of-dead"},
+		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
 			"run dead has just ended, and is giving the lock of test back", "repeat this in 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &root{session: &session{Options: Options{Environment: "test", LockID: c.lockID, DeadAfter: time.Minute}, environment: &environment.Environment{}}, name: "test"}
+			r := &Layer{Run: &Run{Options: Options{Env: "test", LockID: c.lockID, DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
 			err := r.mayRelease(c.others, c.lock)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
@@ -79,8 +79,8 @@ func TestMayRelease(t *testing.T) {
 			}
 		})
 	}
-	r := &root{session: &session{Options: Options{DeadAfter: 0}}, name: "test"}
-	if err := r.mayRelease(others{over: dead}, state.Lock{ID: "of-dead"}); err != nil {
+	r := &Layer{Run: &Run{Options: Options{DeadAfter: 0}}, Name: "test"}
+	if err := r.mayRelease(Others{Over: dead}, state.Lock{ID: "of-dead"}); err != nil {
 		t.Errorf("of one that finished a minute ago: %v", err)
 	}
 }
@@ -89,11 +89,11 @@ func TestMayRelease(t *testing.T) {
 // beside oneself who takes locks away.
 func TestTake(t *testing.T) {
 	d := newDesk(t)
-	d.creates, d.replaces = []string{"a.b", "c.d"}, []string{"c.d"}
+	d.Creates, d.Replaces = []string{"a.b", "c.d"}, []string{"c.d"}
 	named := ""
 	d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".tflock") {
-			runs, err := journal.Runs(t.Context(), d.store, d.identity, d.key)
+			runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
 			if err != nil || len(runs) != 1 {
 				t.Fatal(runs, err)
 			}
@@ -104,16 +104,16 @@ func TestTake(t *testing.T) {
 		}
 		return false
 	}
-	ctx, h, err := d.take(t.Context())
+	ctx, h, err := d.Take(t.Context())
 	must(t, err)
 	if id := d.lockID(); id == "" || id != named {
 		t.Errorf("the lock is %q, and the journal named %q before", id, named)
 	}
-	lock, err := d.store.ReadLock(t.Context(), d.key)
+	lock, err := d.Store.ReadLock(t.Context(), d.Key)
 	if err != nil || lock.Who != "slipway@me" || lock.Operation != "apply" {
 		t.Errorf("%+v, %v", lock, err)
 	}
-	must(t, h.end(ctx, true))
+	must(t, h.End(ctx, true))
 	if id, keys := d.lockID(), d.journals(); id != "" || len(keys) > 0 {
 		t.Errorf("after it, the lock is %q, and there is %q", id, keys)
 	}
@@ -122,15 +122,15 @@ func TestTake(t *testing.T) {
 // After a run that did not end in order, its lock and its journal stay, and nobody begins.
 func TestTakeLeft(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.take(t.Context())
+	_, h, err := d.Take(t.Context())
 	must(t, err)
-	must(t, h.end(t.Context(), false))
-	if id := d.lockID(); id != h.lock.ID {
+	must(t, h.End(t.Context(), false))
+	if id := d.lockID(); id != h.Lock.ID {
 		t.Errorf("the lock is %q", id)
 	}
-	d.RunID = "you"
-	refuses(t, d.refuseRuns(t.Context()), "run me (apply, begun", "dagger call recover")
-	if _, _, err := d.take(t.Context()); err == nil {
+	d.ID = "you"
+	refuses(t, d.RefuseRuns(t.Context()), "run me (apply, begun", "dagger call recover")
+	if _, _, err := d.Take(t.Context()); err == nil {
 		t.Error("the next takes the lock")
 	}
 	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "you") {
@@ -156,13 +156,13 @@ func TestTakeRefused(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
 			before := len(d.journals())
-			_, h, err := d.take(t.Context())
+			_, h, err := d.Take(t.Context())
 			if c.message == "" {
 				must(t, err)
-				if d.lockID() != h.lock.ID {
+				if d.lockID() != h.Lock.ID {
 					t.Error("it has not got the lock")
 				}
-				must(t, h.end(t.Context(), true))
+				must(t, h.End(t.Context(), true))
 				return
 			}
 			refuses(t, err, c.message, "")
@@ -179,12 +179,12 @@ func TestTakeRefused(t *testing.T) {
 // One that takes locks away is alone: before it begins, and after others can see it.
 func TestAlone(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.alone(t.Context())
+	_, h, err := d.Alone(t.Context())
 	must(t, err)
-	d.RunID = "you"
-	_, _, err = d.alone(t.Context())
+	d.ID = "you"
+	_, _, err = d.Alone(t.Context())
 	refuses(t, err, "run me (apply, begun", "repeat this in")
-	must(t, h.end(t.Context(), true))
+	must(t, h.End(t.Context(), true))
 
 	// Another begins between the look and the journal.
 	d = newDesk(t)
@@ -196,7 +196,7 @@ func TestAlone(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err = d.alone(t.Context())
+	_, _, err = d.Alone(t.Context())
 	refuses(t, err, "run you (apply, begun", "wait until it has ended")
 	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
@@ -213,7 +213,7 @@ func TestRelease(t *testing.T) {
 	if id := d.lockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
-	must(t, d.store.Unlock(t.Context(), d.key, "laptop"))
+	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	d.locked("of-dead")
 	must(t, d.release(t.Context()))
 	if id := d.lockID(); id != "" {
@@ -225,7 +225,7 @@ func TestRelease(t *testing.T) {
 // another's by then is left alone.
 func TestGiveBack(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.take(t.Context())
+	_, h, err := d.Take(t.Context())
 	must(t, err)
 	failures := 4 // more than the client tries by itself
 	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -236,16 +236,16 @@ func TestGiveBack(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return true
 	}
-	must(t, h.end(t.Context(), true))
+	must(t, h.End(t.Context(), true))
 	if id := d.lockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
 	d = newDesk(t)
-	_, h, err = d.take(t.Context())
+	_, h, err = d.Take(t.Context())
 	must(t, err)
-	must(t, d.store.Unlock(t.Context(), d.key, h.lock.ID))
+	must(t, d.Store.Unlock(t.Context(), d.Key, h.Lock.ID))
 	d.locked("laptop")
-	must(t, h.end(t.Context(), true))
+	must(t, h.End(t.Context(), true))
 	if id := d.lockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
@@ -275,8 +275,8 @@ func TestInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.stamp = state.Stamp{Serial: 7, Lineage: "line"}
-			must(t, d.store.Write(t.Context(), d.key, []byte(c.now)))
+			d.Stamp = state.Stamp{Serial: 7, Lineage: "line"}
+			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.now)))
 			var done []journal.Entry
 			if c.changed {
 				done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
@@ -289,12 +289,12 @@ func TestInOrder(t *testing.T) {
 	}
 	d := newDesk(t)
 	for _, summary := range []string{"Failed to save state", "Failed to persist state to backend"} {
-		d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: summary}}
+		d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: summary}}
 		if err := d.inOrder(t.Context(), 1, nil, false, nil); err == nil || !strings.Contains(err.Error(), "nothing of it was left") {
 			t.Errorf("%s: %v", summary, err)
 		}
 	}
-	r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{}}}
+	r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}}
 	if err := r.inOrder(t.Context(), 0, nil, false, []journal.Entry{{}}); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
@@ -326,9 +326,9 @@ func TestDoubts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			_, h, err := d.take(t.Context())
+			_, h, err := d.Take(t.Context())
 			must(t, err)
-			d.diagnostics = c.diagnostics
+			d.Diagnostics = c.diagnostics
 			a := &applied{hold: h}
 			a.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
 			a.event(tofu.Event{Type: tofu.ApplyErrored, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
@@ -336,8 +336,8 @@ func TestDoubts(t *testing.T) {
 			if c.doubt == "" && err != nil || c.doubt != "" && (err == nil || !strings.Contains(err.Error(), c.doubt)) {
 				t.Errorf("got %v", err)
 			}
-			must(t, h.end(t.Context(), false))
-			runs, err := journal.Runs(t.Context(), d.store, d.identity, d.key)
+			must(t, h.End(t.Context(), false))
+			runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
 			must(t, err)
 			account := journal.Take(runs[0].Entries)
 			if open := len(account.InFlight) == 1; open != (c.doubt != "") {
@@ -350,7 +350,7 @@ func TestDoubts(t *testing.T) {
 // What an apply is seen to do is in the journal as it happens.
 func TestApplied(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.take(t.Context())
+	_, h, err := d.Take(t.Context())
 	must(t, err)
 	a := &applied{hold: h}
 	event := func(kind, action, address string) {
@@ -372,8 +372,8 @@ func TestApplied(t *testing.T) {
 	if len(a.outputs) != 1 {
 		t.Errorf("%+v", a.outputs)
 	}
-	must(t, h.end(t.Context(), false))
-	runs, err := journal.Runs(t.Context(), d.store, d.identity, d.key)
+	must(t, h.End(t.Context(), false))
+	runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
 	must(t, err)
 	var got []string
 	for _, e := range runs[0].Entries[1:] {
@@ -404,9 +404,9 @@ func TestSettle(t *testing.T) {
 		"an open quote":      {[]string{"a.b"}, `a.b["x`, "--seen has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &root{session: &session{Options: Options{Environment: "test", Seen: c.seen}, environment: &environment.Environment{}}, name: "test"}
+			r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: c.seen}, Environment: &environment.Environment{}}, Name: "test"}
 			err := r.settle(c.open)
-			if text := r.report.masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
+			if text := r.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
 				t.Errorf("it says %q", text)
 			}
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -414,7 +414,7 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
-	r := &root{session: &session{Options: Options{Environment: "test", Seen: "a.b"}, environment: &environment.Environment{}}, name: "test"}
+	r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: "a.b"}, Environment: &environment.Environment{}}, Name: "test"}
 	if err := r.settle([]string{"c.d", "a.b", "c.d"}); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
 		t.Errorf("the command is not all of it: %v", err)
 	}
@@ -438,22 +438,22 @@ func TestPutBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			if c.kept != "" {
-				must(t, d.store.Write(t.Context(), d.key, []byte(c.kept)))
+				must(t, d.Store.Write(t.Context(), d.Key, []byte(c.kept)))
 			}
-			sealed, err := secrets.Envelope([]byte(lost), d.recipients)
+			sealed, err := secrets.Envelope([]byte(lost), d.Recipients)
 			must(t, err)
 			copied := d.lostKey() + "you.age"
-			must(t, d.store.Write(t.Context(), copied, sealed))
-			found, err := d.lostStates(t.Context())
+			must(t, d.Store.Write(t.Context(), copied, sealed))
+			found, err := d.List(t.Context())
 			must(t, err)
 			if len(found) != 1 || found[0].key != copied {
 				t.Fatalf("%+v", found)
 			}
-			err = d.restore(t.Context(), found)
+			err = d.Restore(t.Context(), found)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}
-			now, err := d.store.Read(t.Context(), d.key)
+			now, err := d.Store.Read(t.Context(), d.Key)
 			if errors.Is(err, state.ErrNone) {
 				err = nil
 			}
@@ -462,7 +462,7 @@ func TestPutBack(t *testing.T) {
 				t.Errorf("the state is %s", now)
 			}
 			// The copy goes when it is of no more use.
-			if _, err := d.store.Read(t.Context(), copied); errors.Is(err, state.ErrNone) == (c.want != "") {
+			if _, err := d.Store.Read(t.Context(), copied); errors.Is(err, state.ErrNone) == (c.want != "") {
 				t.Errorf("the copy: %v", err)
 			}
 		})

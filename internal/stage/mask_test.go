@@ -19,11 +19,11 @@ import (
 )
 
 // quiet is a session whose outputs are kept.
-func quiet(t *testing.T, stage string) (s *session, stdout, stderr *bytes.Buffer) {
+func quiet(t *testing.T, stage string) (s *Run, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	s = &session{Options: Options{Environment: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}, begun: time.Now(), mask: newMask()}
-	s.result = Result{Version: 1, Stage: stage, Environment: "prod"}
+	s = &Run{Options: Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}, Begun: time.Now(), Mask: NewMask()}
+	s.Result = Result{Version: 1, Stage: stage, Environment: "prod"}
 	return s, stdout, stderr
 }
 
@@ -47,20 +47,20 @@ func TestSinks(t *testing.T) {
 			t.Run(stage+" "+form, func(t *testing.T) {
 				s, stdout, stderr := quiet(t, stage)
 				encoded := encode(secret)
-				s.hide(secret)
-				s.say("progress %s", encoded)
-				s.say("progress %v", errors.New(encoded))
-				s.report.WriteString("a line: " + encoded + "\n")
+				s.Add(secret)
+				s.Say("progress %s", encoded)
+				s.Say("progress %v", errors.New(encoded))
+				s.Report.WriteString("a line: " + encoded + "\n")
 				summary := plan.Summary{
 					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]"}},
 					Drift:   []plan.Drift{{Address: "x.d[" + quoted(encoded) + "]", Answered: true}},
 				}
 				s.layers = []report.Layer{{Name: "prod", Summary: summary}}
-				r := &root{session: s, name: "prod"}
-				r.show(summary)
-				r.showOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
+				r := &Layer{Run: s, Name: "prod"}
+				r.Show(summary)
+				r.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
 				r.complain(encoded)
-				if code := s.end(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
+				if code := s.End(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
 					t.Errorf("code %d", code)
 				}
 				sinks := map[string]string{"stdout": stdout.String(), "stderr": stderr.String()}
@@ -97,13 +97,13 @@ func quoted(text string) string {
 func TestReportOfSecretsThatAreWords(t *testing.T) {
 	s, stdout, stderr := quiet(t, "plan")
 	words := []string{"create", "action", "address", "changes", "prod", "layers", "status", "version", "summary", "stage", "name", "main", "done"}
-	s.hide(words...)
+	s.Add(words...)
 	summary := plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}
 	s.layers = []report.Layer{{Name: "prod", Summary: summary}}
-	r := &root{session: s, name: "prod"}
-	r.show(summary)
+	r := &Layer{Run: s, Name: "prod"}
+	r.Show(summary)
 	r.event(nil)(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
-	s.end(nil)
+	s.End(nil)
 	data, err := os.ReadFile(filepath.Join(s.Out, summaryName))
 	if err != nil {
 		t.Fatal(err)
@@ -143,11 +143,11 @@ func TestOpenOutputs(t *testing.T) {
 		"postgres://backend:something-else@db-1.example.org:5432/app",
 	}} {
 		s, stdout, _ := quiet(t, "apply")
-		s.hide("a-credential-of-prod")
-		s.hideMarked(marked...)
-		r := &root{session: s, name: "prod"}
-		r.showOutputs(outputs)
-		s.end(nil)
+		s.Add("a-credential-of-prod")
+		s.AddMarked(marked...)
+		r := &Layer{Run: s, Name: "prod"}
+		r.ShowOutputs(outputs)
+		s.End(nil)
 		reports = append(reports, stdout.String())
 	}
 	if reports[0] != reports[1] {
@@ -160,10 +160,10 @@ func TestOpenOutputs(t *testing.T) {
 	}
 	// What no output shows stays hidden.
 	s, stdout, _ := quiet(t, "apply")
-	s.hideMarked("born-in-the-state-1", "born-in-the-state-4")
-	(&root{session: s, name: "prod"}).showOutputs(outputs)
-	s.report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
-	s.end(nil)
+	s.AddMarked("born-in-the-state-1", "born-in-the-state-4")
+	(&Layer{Run: s, Name: "prod"}).ShowOutputs(outputs)
+	s.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
+	s.End(nil)
 	if got := stdout.String(); !strings.Contains(got, "a line: *** born-in-the-state-1\n") {
 		t.Errorf("got %s", got)
 	}
@@ -173,19 +173,19 @@ func TestOpenOutputs(t *testing.T) {
 // order in which it was written.
 func TestMarked(t *testing.T) {
 	s, stdout, stderr := quiet(t, "apply")
-	s.hideMarked("born-in-the-state-1")
-	s.say("%s", "it is born-in-the-state-1")
+	s.AddMarked("born-in-the-state-1")
+	s.Say("%s", "it is born-in-the-state-1")
 	if got := stderr.String(); got != "it is ***\n" {
 		t.Errorf("it says %q", got)
 	}
 	part := func(text string) func(func(string) string) string {
 		return func(mask func(string) string) string { return mask(text) }
 	}
-	s.report.WriteString("one\n")
-	s.report.add(part("two is born-in-the-state-1\n"))
-	s.report.add(part("three\n"))
-	s.report.WriteString("four\n")
-	s.end(nil)
+	s.Report.WriteString("one\n")
+	s.Report.Add(part("two is born-in-the-state-1\n"))
+	s.Report.Add(part("three\n"))
+	s.Report.WriteString("four\n")
+	s.End(nil)
 	if got := stdout.String(); got != "one\ntwo is ***\nthree\nfour\n" {
 		t.Errorf("it reports %q", got)
 	}

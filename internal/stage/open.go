@@ -19,70 +19,70 @@ import (
 	"slipway/internal/state"
 )
 
-// load reads the environment and opens its credentials. Nothing is asked of any
+// Load reads the environment and opens its credentials. Nothing is asked of any
 // server yet.
-func (s *session) load() error {
+func (s *Run) Load() error {
 	repository := os.DirFS(s.Repository)
 	var err error
-	if s.environment, err = environment.Load(repository, s.Environment); err != nil {
+	if s.Environment, err = environment.Load(repository, s.Env); err != nil {
 		return err
 	}
 	if err := s.needCredentials(); err != nil {
 		return err
 	}
-	if err := s.readIdentity(); err != nil {
+	if err := s.ReadIdentity(); err != nil {
 		return err
 	}
-	s.credentials = map[string]string{}
+	s.Credentials = map[string]string{}
 	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name)
 		if err != nil {
 			return err
 		}
-		values, err := secrets.Decrypt(name, data, s.identity)
+		values, err := secrets.Decrypt(name, data, s.Identity)
 		if err != nil {
-			return refuseSecrets(name, err)
+			return RefuseSecrets(name, err)
 		}
 		for variable, value := range values {
-			s.credentials[variable] = value
+			s.Credentials[variable] = value
 			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
-				s.hide(value)
+				s.Add(value)
 			}
 		}
 	}
 	// The last file is the environment's own: who reads it may recover it, and apply a
 	// plan, also one that was made with less.
-	if files := s.environment.CredentialFiles; len(files) > 0 {
+	if files := s.Environment.CredentialFiles; len(files) > 0 {
 		own := files[len(files)-1]
 		data, err := fs.ReadFile(repository, own)
 		if err != nil {
 			return err
 		}
-		if s.recipients, err = secrets.Recipients(own, data); err != nil {
-			return refuseSecrets(own, err)
+		if s.Recipients, err = secrets.Recipients(own, data); err != nil {
+			return RefuseSecrets(own, err)
 		}
 	}
 	if err := s.refuseUnset(repository); err != nil {
 		return err
 	}
 	if n := s.redactor.Skipped(); n > 0 {
-		s.say("note: %d of the credentials have fewer than 4 characters and cannot be masked", n)
+		s.Say("note: %d of the credentials have fewer than 4 characters and cannot be masked", n)
 	}
-	if store := s.environment.State.S3; store != nil {
+	if store := s.Environment.State.S3; store != nil {
 		for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-			if s.credentials[variable] == "" {
-				return refusal.New(s.setCommand(variable), "the credentials of %s have no %s, by which the state's bucket is opened", s.Environment, variable)
+			if s.Credentials[variable] == "" {
+				return refusal.New(s.SetCommand(variable), "the credentials of %s have no %s, by which the state's bucket is opened", s.Env, variable)
 			}
 		}
-		s.store = state.Open(s.bucket())
+		s.Store = state.Open(s.Bucket())
 	}
-	if s.Layer != "" {
-		if !slices.ContainsFunc(s.environment.Layers, func(l environment.Layer) bool { return s.environment.LayerName(l) == s.Layer }) {
+	if s.OnlyLayer != "" {
+		if !slices.ContainsFunc(s.Environment.Layers, func(l environment.Layer) bool { return s.Environment.LayerName(l) == s.OnlyLayer }) {
 			var names []string
-			for _, l := range s.environment.Layers {
-				names = append(names, s.environment.LayerName(l))
+			for _, l := range s.Environment.Layers {
+				names = append(names, s.Environment.LayerName(l))
 			}
-			return refusal.New(fmt.Sprintf("the layers of %s are %s", s.Environment, strings.Join(names, ", ")), "environment %s has no layer %q", s.Environment, s.Layer)
+			return refusal.New(fmt.Sprintf("the layers of %s are %s", s.Env, strings.Join(names, ", ")), "environment %s has no layer %q", s.Env, s.OnlyLayer)
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ var settings = []string{
 
 // refuseUnset names the variables that the credentials' templates leave to be set,
 // and that are not.
-func (s *session) refuseUnset(repository fs.FS) error {
+func (s *Run) refuseUnset(repository fs.FS) error {
 	for _, name := range s.credentialFiles() {
 		data, err := fs.ReadFile(repository, name+".example")
 		if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func (s *session) refuseUnset(repository fs.FS) error {
 		}
 		var unset []string
 		for _, variable := range slices.Sorted(maps.Keys(template)) {
-			if template[variable] == "" && s.credentials[variable] == "" {
+			if template[variable] == "" && s.Credentials[variable] == "" {
 				unset = append(unset, variable)
 			}
 		}
@@ -124,46 +124,46 @@ func (s *session) refuseUnset(repository fs.FS) error {
 	return nil
 }
 
-// bucket is the state's, with the keys to it.
-func (s *session) bucket() state.S3 {
-	store := s.environment.State.S3
+// Bucket is the state's, with the keys to it.
+func (s *Run) Bucket() state.S3 {
+	store := s.Environment.State.S3
 	return state.S3{
 		Bucket: store.Bucket, Endpoint: store.Endpoint, Region: store.Region,
-		AccessKey: s.credentials["AWS_ACCESS_KEY_ID"], SecretKey: s.credentials["AWS_SECRET_ACCESS_KEY"],
+		AccessKey: s.Credentials["AWS_ACCESS_KEY_ID"], SecretKey: s.Credentials["AWS_SECRET_ACCESS_KEY"],
 	}
 }
 
-// server keeps the state where no bucket does.
-func (s *session) server() state.HTTP {
-	if s.environment.State.HTTP == nil {
+// Server keeps the state where no bucket does.
+func (s *Run) Server() state.HTTP {
+	if s.Environment.State.HTTP == nil {
 		return state.HTTP{}
 	}
-	return state.HTTP{Address: s.environment.State.HTTP.Address, Username: s.credentials["TF_HTTP_USERNAME"], Password: s.credentials["TF_HTTP_PASSWORD"]}
+	return state.HTTP{Address: s.Environment.State.HTTP.Address, Username: s.Credentials["TF_HTTP_USERNAME"], Password: s.Credentials["TF_HTTP_PASSWORD"]}
 }
 
-const identityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
+const IdentityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
 
-func (s *session) readIdentity() error {
-	text, err := os.ReadFile(s.Identity)
+func (s *Run) ReadIdentity() error {
+	text, err := os.ReadFile(s.IdentityFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return refusal.New(identityHint, "no age identity is given")
+		return refusal.New(IdentityHint, "no age identity is given")
 	}
 	if err != nil {
 		return err
 	}
-	if s.identity, err = secrets.ParseIdentity(string(text)); err != nil {
-		return refusal.New(identityHint, "%v", err)
+	if s.Identity, err = secrets.ParseIdentity(string(text)); err != nil {
+		return refusal.New(IdentityHint, "%v", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
-			s.hide(strings.TrimSpace(line))
+			s.Add(strings.TrimSpace(line))
 		}
 	}
 	return nil
 }
 
-// refuseSecrets makes a refusal of what is wrong with a SOPS file.
-func refuseSecrets(name string, err error) error {
+// RefuseSecrets makes a refusal of what is wrong with a SOPS file.
+func RefuseSecrets(name string, err error) error {
 	var foreign *secrets.ForeignError
 	var undeclared *secrets.UndeclaredError
 	switch {
@@ -177,76 +177,76 @@ func refuseSecrets(name string, err error) error {
 	return refusal.New("git log -- "+printable.Word(name), "%v", err)
 }
 
-func (s *session) setCommand(variable string) string {
-	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", s.ownFile(), variable)
+func (s *Run) SetCommand(variable string) string {
+	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", s.OwnFile(), variable)
 }
 
-// ownFile is the file with the environment's own credentials.
-func (s *session) ownFile() string {
+// OwnFile is the file with the environment's own credentials.
+func (s *Run) OwnFile() string {
 	if files := s.credentialFiles(); len(files) > 0 {
 		return files[len(files)-1]
 	}
-	return "credentials/" + s.Environment + ".enc.env"
+	return "credentials/" + s.Env + ".enc.env"
 }
 
-func (s *session) markerKey() string { return s.Environment + "/environment.json" }
+func (s *Run) MarkerKey() string { return s.Env + "/environment.json" }
 
-// open loads the environment and makes sure that the store is its own, before
+// Open loads the environment and makes sure that the store is its own, before
 // any tool starts.
-func (s *session) open(ctx context.Context) error {
-	if err := s.load(); err != nil {
+func (s *Run) Open(ctx context.Context) error {
+	if err := s.Load(); err != nil {
 		return err
 	}
 	// Refuses a missing or weak passphrase.
-	if _, err := s.encryption(); err != nil {
+	if _, err := s.Encryption(); err != nil {
 		return err
 	}
-	if s.store == nil {
+	if s.Store == nil {
 		return nil
 	}
-	data, err := s.store.Read(ctx, s.markerKey())
+	data, err := s.Store.Read(ctx, s.MarkerKey())
 	if errors.Is(err, state.ErrNone) {
-		return refusal.New("dagger call bootstrap --env="+s.Environment, "%s has not been prepared for environment %s", s.store.Name(), s.Environment)
+		return refusal.New("dagger call bootstrap --env="+s.Env, "%s has not been prepared for environment %s", s.Store.Name(), s.Env)
 	}
 	if err != nil {
 		return err
 	}
-	return s.checkMarker(data)
+	return s.CheckMarker(data)
 }
 
-func (s *session) checkMarker(data []byte) error {
+func (s *Run) CheckMarker(data []byte) error {
 	m, err := readMarker(data)
 	if err != nil {
-		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.markerKey(), s.store.Name())
+		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.MarkerKey(), s.Store.Name())
 	}
-	if m.Environment != s.Environment {
-		return refusal.New("$EDITOR environments/"+s.Environment+"/environment.yaml", "%s belongs to environment %q", s.store.Name(), m.Environment)
+	if m.Environment != s.Env {
+		return refusal.New("$EDITOR environments/"+s.Env+"/environment.yaml", "%s belongs to environment %q", s.Store.Name(), m.Environment)
 	}
 	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
-		if m.provedBy(s.credentials[variable]) {
+		if m.provedBy(s.Credentials[variable]) {
 			return nil
 		}
 	}
-	return refusal.New("git log -p -- "+s.ownFile(), "%s in the credentials of %s is not the passphrase that seals its state", state.Passphrase, s.Environment)
+	return refusal.New("git log -p -- "+s.OwnFile(), "%s in the credentials of %s is not the passphrase that seals its state", state.Passphrase, s.Env)
 }
 
-func (s *session) encryption() (string, error) {
-	return state.Encryption(s.credentials[state.Passphrase], s.credentials[state.PreviousPassphrase])
+func (s *Run) Encryption() (string, error) {
+	return state.Encryption(s.Credentials[state.Passphrase], s.Credentials[state.PreviousPassphrase])
 }
 
-// confirmed asks for the environment's name.
-func (s *session) confirmed(why string) error {
-	if s.Confirm == s.Environment {
+// Confirmed asks for the environment's name.
+func (s *Run) Confirmed(why string) error {
+	if s.Confirm == s.Env {
 		return nil
 	}
-	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", s.result.Stage, s.Environment, s.Environment)
+	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", s.Result.Stage, s.Env, s.Env)
 	if s.Confirm != "" {
-		return refusal.New(command, "--confirm is %q and not the environment's name, %s", s.Confirm, s.Environment)
+		return refusal.New(command, "--confirm is %q and not the environment's name, %s", s.Confirm, s.Env)
 	}
 	return refusal.New(command, "%s", why)
 }
 
-// path joins names below the work folder.
-func (s *session) path(names ...string) string {
+// Path joins names below the work folder.
+func (s *Run) Path(names ...string) string {
 	return filepath.Join(append([]string{s.Work}, names...)...)
 }

@@ -27,7 +27,7 @@ const (
 // A vault is a session that has loaded nothing yet. Its repository has the environment
 // test, with sealed credentials.
 type vault struct {
-	*session
+	*Run
 	t        *testing.T
 	key      *age.X25519Identity
 	stderr   *bytes.Buffer
@@ -50,11 +50,11 @@ func newVault(t *testing.T) *vault {
 	}))
 	t.Cleanup(server.Close)
 	v.endpoint = server.URL
-	v.session, _, v.stderr = quiet(t, "apply")
-	v.Environment, v.Repository, v.Work = "test", t.TempDir(), t.TempDir()
+	v.Run, _, v.stderr = quiet(t, "apply")
+	v.Env, v.Repository, v.Work = "test", t.TempDir(), t.TempDir()
 	v.key = newAge(t)
-	v.Identity = filepath.Join(t.TempDir(), "keys.txt")
-	must(t, os.WriteFile(v.Identity, []byte("# created: now\n"+v.key.String()+"\n"), 0o600))
+	v.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
+	must(t, os.WriteFile(v.IdentityFile, []byte("# created: now\n"+v.key.String()+"\n"), 0o600))
 	v.describe("credentials: [test]", v.inBucket())
 	v.write("environments/test/main.tf", "")
 	v.seal(vaultFile, vaultVariables())
@@ -121,16 +121,16 @@ func TestLoad(t *testing.T) {
 	v.describe("credentials: [base, test]", v.inBucket())
 	v.seal("credentials/base.enc.env", map[string]string{"OS_PASSWORD": "of-the-base-1", "TF_VAR_base": "in-the-base-2"}, newAge(t))
 	v.with("OS_PASSWORD", "of-the-environment-3")
-	must(t, v.load())
+	must(t, v.Load())
 	for variable, want := range map[string]string{"OS_PASSWORD": "of-the-environment-3", "TF_VAR_base": "in-the-base-2", "AWS_ACCESS_KEY_ID": "access-key-for-tests"} {
-		if got := v.credentials[variable]; got != want {
+		if got := v.Credentials[variable]; got != want {
 			t.Errorf("%s is %q", variable, got)
 		}
 	}
-	if mine := []string{v.key.Recipient().String()}; !slices.Equal(v.recipients, mine) || !slices.Equal(v.identity.Recipients(), mine) {
-		t.Errorf("its readers are %q, and we are %q", v.recipients, v.identity.Recipients())
+	if mine := []string{v.key.Recipient().String()}; !slices.Equal(v.Recipients, mine) || !slices.Equal(v.Identity.Recipients(), mine) {
+		t.Errorf("its readers are %q, and we are %q", v.Recipients, v.Identity.Recipients())
 	}
-	if v.store == nil || v.store.Name() == "" {
+	if v.Store == nil || v.Store.Name() == "" {
 		t.Error("there is no store")
 	}
 	if got := v.stderr.String(); got != "" {
@@ -147,7 +147,7 @@ func TestLoadMasks(t *testing.T) {
 		variables[variable] = value
 	}
 	v.seal(vaultFile, variables)
-	must(t, v.load())
+	must(t, v.Load())
 	for text, want := range map[string]string{
 		"project-4711-of-ours": "project-4711-of-ours", "backend": "backend", "# created: now": "# created: now",
 		"of-the-cloud-3": "***", "secret-key-for-tests": "***", v.key.String(): "***",
@@ -165,9 +165,9 @@ func TestLoadMasks(t *testing.T) {
 func TestLoadWithout(t *testing.T) {
 	v := newVault(t)
 	v.describe(`state: {http: {address: "https://state.example.org"}}`)
-	must(t, v.load())
-	if v.store != nil || len(v.credentials) > 0 || len(v.recipients) > 0 {
-		t.Errorf("%v, %q, %q", v.store, v.credentials, v.recipients)
+	must(t, v.Load())
+	if v.Store != nil || len(v.Credentials) > 0 || len(v.Recipients) > 0 {
+		t.Errorf("%v, %q, %q", v.Store, v.Credentials, v.Recipients)
 	}
 }
 
@@ -175,17 +175,17 @@ func TestLoadWithout(t *testing.T) {
 // of the environment's own.
 func TestLoadToPlan(t *testing.T) {
 	v := newVault(t)
-	v.result.Stage = "plan"
+	v.Result.Stage = "plan"
 	v.describe("credentials: [test]", "plan: {credentials: [reading]}", v.inBucket())
 	other := newAge(t)
 	v.sealTo(vaultFile, vaultVariables(), other)
 	v.seal("credentials/reading.enc.env", vaultVariables())
-	must(t, v.load())
-	if !slices.Equal(v.recipients, []string{other.Recipient().String()}) {
-		t.Errorf("its readers are %q", v.recipients)
+	must(t, v.Load())
+	if !slices.Equal(v.Recipients, []string{other.Recipient().String()}) {
+		t.Errorf("its readers are %q", v.Recipients)
 	}
 	v.write(vaultFile, "NAME=value\n")
-	refuses(t, v.load(), vaultFile+" is not encrypted", "sops --encrypt --in-place "+vaultFile)
+	refuses(t, v.Load(), vaultFile+" is not encrypted", "sops --encrypt --in-place "+vaultFile)
 }
 
 // Layers are chosen by their names.
@@ -195,11 +195,11 @@ func TestLoadLayer(t *testing.T) {
 	v.write("environments/test/net/main.tf", "")
 	v.write("environments/test/app/main.tf", "")
 	for _, layer := range []string{"", "net", "app"} {
-		v.Layer = layer
-		must(t, v.load())
+		v.OnlyLayer = layer
+		must(t, v.Load())
 	}
-	v.Layer = "nte"
-	refuses(t, v.load(), `environment test has no layer "nte"`, "the layers of test are net, app")
+	v.OnlyLayer = "nte"
+	refuses(t, v.Load(), `environment test has no layer "nte"`, "the layers of test are net, app")
 }
 
 // What is missing or wrong is refused with the command that mends it.
@@ -209,9 +209,9 @@ func TestLoadRefuses(t *testing.T) {
 		change        func(v *vault)
 		message, hint string
 	}{
-		"no such environment":   {func(v *vault) { v.Environment = "prod" }, `there is no environment "prod"`, "the environments are test"},
+		"no such environment":   {func(v *vault) { v.Env = "prod" }, `there is no environment "prod"`, "the environments are test"},
 		"no file":               {func(v *vault) { must(v.t, os.Remove(filepath.Join(v.Repository, vaultFile))) }, "there is no file " + vaultFile, "dagger call secrets init"},
-		"no identity":           {func(v *vault) { v.Identity = "/nonexistent" }, "no age identity is given", "AGEKEY=file://"},
+		"no identity":           {func(v *vault) { v.IdentityFile = "/nonexistent" }, "no age identity is given", "AGEKEY=file://"},
 		"another's file":        {func(v *vault) { v.sealTo(vaultFile, vaultVariables(), newAge(v.t)) }, vaultFile + " is encrypted to ", "ask one of its readers to add you"},
 		"an unset variable":     {func(v *vault) { v.write(vaultFile+".example", "OS_USERNAME=\n") }, vaultFile + " has no OS_USERNAME", set + "OS_USERNAME"},
 		"no key to the bucket":  {func(v *vault) { v.with("AWS_ACCESS_KEY_ID", "") }, "the credentials of test have no AWS_ACCESS_KEY_ID, by which", set + "AWS_ACCESS_KEY_ID"},
@@ -222,7 +222,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newVault(t)
 			c.change(v)
-			refuses(t, v.load(), c.message, c.hint)
+			refuses(t, v.Load(), c.message, c.hint)
 		})
 	}
 }
@@ -242,7 +242,7 @@ func TestRefuseUnset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newVault(t)
 			v.write(vaultFile+".example", c.template)
-			err := v.load()
+			err := v.Load()
 			if c.message != "" {
 				refuses(t, err, c.message, "")
 			} else if err != nil {
@@ -253,7 +253,7 @@ func TestRefuseUnset(t *testing.T) {
 	v := newVault(t)
 	must(t, os.Mkdir(filepath.Join(v.Repository, vaultFile+".example"), 0o755))
 	var refused *refusal.Error
-	if err := v.load(); err == nil || errors.As(err, &refused) {
+	if err := v.Load(); err == nil || errors.As(err, &refused) {
 		t.Errorf("a template that cannot be read: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func TestRefuseSecrets(t *testing.T) {
 		"encrypt it before it is committed: sops --encrypt --in-place '" + name + "'":                                                            fmt.Errorf("%s %w", name, secrets.ErrPlain),
 		"git log -- '" + name + "'": errors.New("it was changed without sops"),
 	} {
-		got := refuseSecrets(name, err)
+		got := RefuseSecrets(name, err)
 		refuses(t, got, err.Error(), hint)
 		var refused *refusal.Error
 		if errors.As(got, &refused) && refused.Hint != hint {
@@ -294,7 +294,7 @@ func TestOpen(t *testing.T) {
 		"not prepared":        {message: "has not been prepared for environment test", hint: "dagger call bootstrap --env=test"},
 		"no passphrase":       {marker: of("test", ""), change: func(v *vault) { v.with(state.Passphrase, "") }, message: "the credentials have no STATE_PASSPHRASE", hint: "openssl rand"},
 		"a weak passphrase":   {marker: of("test", "weak"), change: func(v *vault) { v.with(state.Passphrase, "weak") }, message: "STATE_PASSPHRASE has 4 characters", hint: "openssl rand"},
-		"no such environment": {change: func(v *vault) { v.Environment = "prod" }, message: `there is no environment "prod"`},
+		"no such environment": {change: func(v *vault) { v.Env = "prod" }, message: `there is no environment "prod"`},
 		"over HTTP, unmarked": {change: func(v *vault) {
 			v.describe("credentials: [test]", `state: {http: {address: "https://state.example.org"}}`)
 		}},
@@ -306,7 +306,7 @@ func TestOpen(t *testing.T) {
 			if c.change != nil {
 				c.change(v)
 			}
-			err := v.open(t.Context())
+			err := v.Open(t.Context())
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -318,7 +318,7 @@ func TestOpen(t *testing.T) {
 		v := newVault(t)
 		v.marker = marker
 		var refused *refusal.Error
-		if err := v.open(t.Context()); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		if err := v.Open(t.Context()); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", marker, err)
 		}
 	}

@@ -14,53 +14,53 @@ import (
 )
 
 // output shows the outputs, the sensitive ones by name only.
-func (s *session) output(ctx context.Context) error {
-	return s.each(ctx, func(r *root) error {
-		outputs, err := r.outputs(ctx)
+func (s *Run) output(ctx context.Context) error {
+	return s.Each(ctx, func(r *Layer) error {
+		outputs, err := r.Outputs(ctx)
 		if err != nil {
 			return err
 		}
-		r.showOutputs(outputs)
+		r.ShowOutputs(outputs)
 		return nil
 	})
 }
 
 // stateList shows the addresses in the state.
-func (s *session) stateList(ctx context.Context) error {
-	return s.each(ctx, func(r *root) error { return r.listState(ctx) })
+func (s *Run) stateList(ctx context.Context) error {
+	return s.Each(ctx, func(r *Layer) error { return r.listState(ctx) })
 }
 
-func (r *root) listState(ctx context.Context) error {
-	list, code, err := r.tool.Output(ctx, tofu.StateListArgs()...)
+func (r *Layer) listState(ctx context.Context) error {
+	list, code, err := r.Tool.Output(ctx, tofu.StateListArgs()...)
 	// Of a state that was never written, tofu says that there is none.
-	if (err != nil || code != tofu.ExitOK) && !strings.Contains(r.noise.String(), "No state file was found") {
-		return r.failed(ctx, "state list", err)
+	if (err != nil || code != tofu.ExitOK) && !strings.Contains(r.ToolOutput.String(), "No state file was found") {
+		return r.Failed(ctx, "state list", err)
 	}
 	r.showAddresses(list)
 	return nil
 }
 
 // showAddresses shows a list that has one on each line.
-func (r *root) showAddresses(list []byte) {
+func (r *Layer) showAddresses(list []byte) {
 	if len(bytes.TrimSpace(list)) == 0 {
-		fmt.Fprintf(&r.report, "%s: nothing\n", r.name)
+		fmt.Fprintf(&r.Report, "%s: nothing\n", r.Name)
 	}
 	for line := range strings.Lines(string(list)) {
-		fmt.Fprintf(&r.report, "%s: %s\n", r.name, plain(strings.TrimSpace(line)))
+		fmt.Fprintf(&r.Report, "%s: %s\n", r.Name, plain(strings.TrimSpace(line)))
 	}
 }
 
-// each runs f on every chosen root, connected to its state.
-func (s *session) each(ctx context.Context, f func(*root) error) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+// Each runs f on every chosen root, connected to its state.
+func (s *Run) Each(ctx context.Context, f func(*Layer) error) error {
+	if err := s.Timed("open", func() error { return s.Open(ctx) }); err != nil {
 		return err
 	}
-	roots, err := s.roots()
+	roots, err := s.Layers()
 	if err != nil {
 		return err
 	}
 	for _, r := range roots {
-		if err := r.init(ctx); err != nil {
+		if err := r.Init(ctx); err != nil {
 			return err
 		}
 		if err := f(r); err != nil {
@@ -70,9 +70,9 @@ func (s *session) each(ctx context.Context, f func(*root) error) error {
 	return nil
 }
 
-// outputs asks tofu for them.
-func (r *root) outputs(ctx context.Context) (tofu.Outputs, error) {
-	data, err := r.read(ctx, "output", tofu.OutputArgs()...)
+// Outputs asks tofu for them.
+func (r *Layer) Outputs(ctx context.Context) (tofu.Outputs, error) {
+	data, err := r.TofuOutput(ctx, "output", tofu.OutputArgs()...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,21 +80,21 @@ func (r *root) outputs(ctx context.Context) (tofu.Outputs, error) {
 }
 
 // readOutputs reads what tofu says of them. The redactor then knows the sensitive ones.
-func (r *root) readOutputs(data []byte) (tofu.Outputs, error) {
+func (r *Layer) readOutputs(data []byte) (tofu.Outputs, error) {
 	var outputs tofu.Outputs
 	if err := json.Unmarshal(data, &outputs); err != nil {
-		return nil, fmt.Errorf("the outputs of %s are not JSON of a known version", r.name)
+		return nil, fmt.Errorf("the outputs of %s are not JSON of a known version", r.Name)
 	}
 	for name, o := range outputs {
 		if o.Sensitive {
-			r.hideMarked(plan.Output(name, o.Value)...)
+			r.AddMarked(plan.Output(name, o.Value)...)
 		}
 	}
 	return outputs, nil
 }
 
-// showOutputs shows the outputs, the sensitive ones by name only.
-func (r *root) showOutputs(outputs tofu.Outputs) {
+// ShowOutputs shows the outputs, the sensitive ones by name only.
+func (r *Layer) ShowOutputs(outputs tofu.Outputs) {
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
 		value := "(sensitive)"
@@ -102,8 +102,8 @@ func (r *root) showOutputs(outputs tofu.Outputs) {
 			value = outputText(o.Value)
 			r.shown.WriteString(value + "\n")
 		}
-		r.report.add(func(mask func(string) string) string {
-			return fmt.Sprintf("%s: %s = %s\n", r.name, plain(name), mask(plain(value)))
+		r.Report.Add(func(mask func(string) string) string {
+			return fmt.Sprintf("%s: %s = %s\n", r.Name, plain(name), mask(plain(value)))
 		})
 	}
 }

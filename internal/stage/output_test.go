@@ -17,8 +17,8 @@ func TestShowAddresses(t *testing.T) {
 		"a.b\x1b[31m\n":     "test: a.b[31m\n",
 	} {
 		s, _, _ := quiet(t, "state-list")
-		(&root{session: s, name: "test"}).showAddresses([]byte(list))
-		if got := s.report.masked(func(text string) string { return text }); got != want {
+		(&Layer{Run: s, Name: "test"}).showAddresses([]byte(list))
+		if got := s.Report.Masked(func(text string) string { return text }); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -28,7 +28,7 @@ func TestShowAddresses(t *testing.T) {
 func TestListNoState(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
-	_, _ = d.noise.Write([]byte("Error: No state file was found!\n"))
+	_, _ = d.ToolOutput.Write([]byte("Error: No state file was found!\n"))
 	must(t, d.listState(t.Context()))
 	d.says("test: nothing\n")
 }
@@ -36,7 +36,7 @@ func TestListNoState(t *testing.T) {
 // Of the outputs the redactor knows those that are sensitive.
 func TestReadOutputs(t *testing.T) {
 	s, _, _ := quiet(t, "output")
-	r := &root{session: s, name: "test"}
+	r := &Layer{Run: s, Name: "test"}
 	outputs, err := r.readOutputs([]byte(`{"address": {"sensitive": false, "value": "open-canary-1"}, "password": {"sensitive": true, "value": "hidden-canary-2"}}`))
 	if err != nil || len(outputs) != 2 || !outputs["password"].Sensitive || string(outputs["address"].Value) != `"open-canary-1"` {
 		t.Errorf("%+v, %v", outputs, err)
@@ -53,19 +53,19 @@ func TestReadOutputs(t *testing.T) {
 // ready and connected.
 func TestEach(t *testing.T) {
 	withoutTofu(t)
-	never := func(*root) error { t.Error("it begins"); return nil }
+	never := func(*Layer) error { t.Error("it begins"); return nil }
 	proved := `{"version":1,"environment":"test","proof":"` + fastProof("test", deskPassphrase) + `"}`
 	v := newVault(t)
-	refuses(t, v.each(t.Context(), never), "has not been prepared", "")
-	if len(v.result.Timings) != 1 || v.result.Timings[0].Step != "open" {
-		t.Errorf("%+v", v.result.Timings)
+	refuses(t, v.Each(t.Context(), never), "has not been prepared", "")
+	if len(v.Result.Timings) != 1 || v.Result.Timings[0].Step != "open" {
+		t.Errorf("%+v", v.Result.Timings)
 	}
 	v.marker = proved
-	if err := v.each(t.Context(), never); !errors.Is(err, tofu.ErrNotStarted) {
+	if err := v.Each(t.Context(), never); !errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("got %v", err)
 	}
 	v = newVault(t)
 	v.marker = proved
 	v.write("environments/test/main.tf", `data "external" "x" { program = ["id"] }`)
-	refuses(t, v.each(t.Context(), never), "runs a program", "")
+	refuses(t, v.Each(t.Context(), never), "runs a program", "")
 }

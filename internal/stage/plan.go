@@ -15,60 +15,60 @@ import (
 
 // plan shows what an apply would change. It takes no lock: it changes nothing,
 // and an apply refuses a plan that the state has moved away from.
-func (s *session) plan(ctx context.Context) error {
+func (s *Run) plan(ctx context.Context) error {
 	after := "" // the first layer that changes
-	err := s.eachPlanned(ctx, s.checkSeal, func(r *root, summary plan.Summary) error {
+	err := s.eachPlanned(ctx, s.CheckSeal, func(r *Layer, summary plan.Summary) error {
 		if err := r.propose(ctx, summary.Relevant(), after); err != nil {
 			return err
 		}
 		if !summary.Empty() {
-			after = cmp.Or(after, r.name)
+			after = cmp.Or(after, r.Name)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.changes = after != ""
-	s.result.Digest = manifest.PlanDigest(s.Environment, s.sealed)
-	fmt.Fprintf(&s.report, "%s: the digest of this plan is %s\n", s.Environment, s.result.Digest)
+	s.Changes = after != ""
+	s.Result.Digest = manifest.PlanDigest(s.Env, s.sealed)
+	fmt.Fprintf(&s.Report, "%s: the digest of this plan is %s\n", s.Env, s.Result.Digest)
 	return nil
 }
 
 // propose shows the plan of one layer, and seals it. With after, the name of an earlier layer
 // that changes, it is made again when that has been applied.
-func (r *root) propose(ctx context.Context, summary plan.Summary, after string) error {
-	layer := report.Layer{Name: r.name, Summary: summary}
-	r.show(summary)
+func (r *Layer) propose(ctx context.Context, summary plan.Summary, after string) error {
+	layer := report.Layer{Name: r.Name, Summary: summary}
+	r.Show(summary)
 	if after != "" {
 		layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
-		fmt.Fprintf(&r.report, "%s: %s\n", r.name, layer.Note)
+		fmt.Fprintf(&r.Report, "%s: %s\n", r.Name, layer.Note)
 	}
 	r.layers = append(r.layers, layer)
-	return r.seal(ctx, summary, after)
+	return r.Seal(ctx, summary, after)
 }
 
 // eachPlanned plans every chosen root, in order, and hands each summary to f. Before
 // the first tool starts it calls check.
-func (s *session) eachPlanned(ctx context.Context, check func() error, f func(*root, plan.Summary) error) error {
-	if err := s.timed("open", func() error { return s.open(ctx) }); err != nil {
+func (s *Run) eachPlanned(ctx context.Context, check func() error, f func(*Layer, plan.Summary) error) error {
+	if err := s.Timed("open", func() error { return s.Open(ctx) }); err != nil {
 		return err
 	}
 	if err := check(); err != nil {
 		return err
 	}
-	roots, err := s.roots()
+	roots, err := s.Layers()
 	if err != nil {
 		return err
 	}
 	for _, r := range roots {
-		if err := r.noteRuns(ctx); err != nil {
+		if err := r.NoteRuns(ctx); err != nil {
 			return err
 		}
-		if err := r.init(ctx); err != nil {
+		if err := r.Init(ctx); err != nil {
 			return err
 		}
-		summary, err := r.planned(ctx, tofu.Plan{})
+		summary, err := r.Plan(ctx, tofu.Plan{})
 		if err != nil {
 			return err
 		}
@@ -79,17 +79,17 @@ func (s *session) eachPlanned(ctx context.Context, check func() error, f func(*r
 	return nil
 }
 
-// planned makes a plan and reduces it to what may be shown.
-func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
-	config.Out = r.planFile()
-	r.say("%s: planning", r.name)
+// Plan makes a plan and reduces it to what may be shown.
+func (r *Layer) Plan(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
+	config.Out = r.PlanFile()
+	r.Say("%s: planning", r.Name)
 	var summary plan.Summary
 	each := r.event(func(e tofu.Event) { summary.Drift = append(summary.Drift, driftIn(e)...) })
 	code := 0
-	err := r.timed("plan "+r.name, func() (err error) {
-		code, err = r.tool.Events(ctx, each, r.other, config.Args()...)
+	err := r.Timed("plan "+r.Name, func() (err error) {
+		code, err = r.Tool.Events(ctx, each, r.other, config.Args()...)
 		if err != nil || code == tofu.ExitError {
-			return r.failed(ctx, "plan", err)
+			return r.Failed(ctx, "plan", err)
 		}
 		return nil
 	})
@@ -97,17 +97,17 @@ func (r *root) planned(ctx context.Context, config tofu.Plan) (plan.Summary, err
 		return plan.Summary{}, err
 	}
 	if !r.toBeRead(code, summary) {
-		r.warn()
+		r.Warn()
 		return summary, nil
 	}
-	return r.reduced(ctx)
+	return r.ReadPlan(ctx)
 }
 
 // toBeRead says whether a plan that ended with that code tells more than its events did. Of
 // one without changes there is nothing to read, and reading takes as long as deriving the
 // key does. Only a check for drift wants to know what drifted.
-func (s *session) toBeRead(code int, summary plan.Summary) bool {
-	return code != tofu.ExitOK || len(summary.Drift) > 0 && s.result.Stage == "drift"
+func (s *Run) toBeRead(code int, summary plan.Summary) bool {
+	return code != tofu.ExitOK || len(summary.Drift) > 0 && s.Result.Stage == "drift"
 }
 
 // driftIn is what an event tells of drift.
@@ -118,78 +118,78 @@ func driftIn(e tofu.Event) []plan.Drift {
 	return []plan.Drift{{Address: e.Change.Resource.Address, Deleted: e.Change.Action == "delete"}}
 }
 
-// reduced reads the saved plan and reduces it to what may be shown.
-func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
-	err = r.timed("show "+r.name, func() error {
+// ReadPlan reads the saved plan and reduces it to what may be shown.
+func (r *Layer) ReadPlan(ctx context.Context) (summary plan.Summary, err error) {
+	err = r.Timed("show "+r.Name, func() error {
 		var values []string
-		unread, code, err := r.tool.Read(ctx, func(output io.Reader) (err error) {
+		unread, code, err := r.Tool.Read(ctx, func(output io.Reader) (err error) {
 			summary, values, err = plan.Read(output)
 			return err
-		}, tofu.ShowPlanArgs(r.planFile())...)
+		}, tofu.ShowPlanArgs(r.PlanFile())...)
 		if err != nil || code != tofu.ExitOK {
-			return r.failed(ctx, "show", err)
+			return r.Failed(ctx, "show", err)
 		}
 		if unread != nil {
 			return unread
 		}
-		r.hideMarked(values...) // for the errors of an apply of this plan
-		r.warn()
+		r.AddMarked(values...) // for the errors of an apply of this plan
+		r.Warn()
 		if summary.Errored {
-			return fmt.Errorf("the plan of %s is not whole and cannot be applied", r.name)
+			return fmt.Errorf("the plan of %s is not whole and cannot be applied", r.Name)
 		}
 		return nil
 	})
 	for _, action := range plan.Actions {
 		if n := summary.Count(action); n > 0 {
-			r.row.Changes[string(action)] = n
+			r.Row.Changes[string(action)] = n
 		}
 	}
-	r.row.Outputs = len(summary.Outputs)
-	r.creates, r.replaces = summary.Creates(), summary.Replaces()
+	r.Row.Outputs = len(summary.Outputs)
+	r.Creates, r.Replaces = summary.Creates(), summary.Replaces()
 	return summary, err
 }
 
 // consoleRoom is how many bytes a summary takes on a terminal.
 const consoleRoom = 256 << 10
 
-// show puts a summary into the report.
-func (r *root) show(summary plan.Summary) {
-	one := report.Environment{Name: r.name, Layers: []report.Layer{{Name: r.name, Summary: summary.Relevant()}}}
-	r.report.add(func(mask func(string) string) string {
+// Show puts a summary into the report.
+func (r *Layer) Show(summary plan.Summary) {
+	one := report.Environment{Name: r.Name, Layers: []report.Layer{{Name: r.Name, Summary: summary.Relevant()}}}
+	r.Report.Add(func(mask func(string) string) string {
 		return report.Console(report.Report{Environments: []report.Environment{one.Masked(mask)}}, consoleRoom)
 	})
 }
 
 // view is the environment's plan as it is shown, also if there is none.
-func (s *session) view() report.Environment {
-	e := report.Environment{Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Digest: s.result.Digest, Layers: s.layers}
+func (s *Run) view() report.Environment {
+	e := report.Environment{Name: s.Env, Error: s.Result.Error, Hint: s.Result.Hint, Digest: s.Result.Digest, Layers: s.layers}
 	return e.Masked(s.redactor.String)
 }
 
-// warn shows the warnings of a command that went well, without their details:
+// Warn shows the warnings of a command that went well, without their details:
 // those may hold values that nothing has marked.
-func (r *root) warn() {
-	for _, d := range r.diagnostics {
+func (r *Layer) Warn() {
+	for _, d := range r.Diagnostics {
 		if d.Severity == "warning" {
 			d.Detail = ""
-			r.say("%s", explain(d))
+			r.Say("%s", explain(d))
 		}
 	}
-	r.diagnostics = nil
-	r.noise.Reset()
+	r.Diagnostics = nil
+	r.ToolOutput.Reset()
 }
 
 // event handles what tofu tells while it works, and hands it on.
-func (r *root) event(next func(tofu.Event)) func(tofu.Event) {
+func (r *Layer) event(next func(tofu.Event)) func(tofu.Event) {
 	return func(e tofu.Event) {
 		if len(e.State) > 0 {
-			r.dumped = e.State
+			r.Dumped = e.State
 		}
 		switch e.Type {
 		case tofu.DiagnosticMsg:
-			r.diagnostics = append(r.diagnostics, e.Diagnostic)
+			r.Diagnostics = append(r.Diagnostics, e.Diagnostic)
 		case tofu.ApplyStart, tofu.ApplyComplete, tofu.ApplyErrored:
-			r.say("%s: %s %s %s", r.name, name(report.MaskAddress(plain(e.Hook.Resource.Address), r.redactor.String)), name(plain(e.Hook.Action)), name(progress[e.Type]))
+			r.Say("%s: %s %s %s", r.Name, name(report.MaskAddress(plain(e.Hook.Resource.Address), r.redactor.String)), name(plain(e.Hook.Action)), name(progress[e.Type]))
 		}
 		if next != nil {
 			next(e)
@@ -202,10 +202,10 @@ var progress = map[string]string{
 }
 
 // other keeps a line that is no event.
-func (r *root) other(line []byte) {
-	_, _ = r.noise.Write(append(line, '\n'))
+func (r *Layer) other(line []byte) {
+	_, _ = r.ToolOutput.Write(append(line, '\n'))
 }
 
-func (s *session) locked(format string, args ...any) error {
-	return refusal.New("dagger call unlock --env="+s.Environment+"   # names the holder; or wait for it", format, args...)
+func (s *Run) RefuseLocked(format string, args ...any) error {
+	return refusal.New("dagger call unlock --env="+s.Env+"   # names the holder; or wait for it", format, args...)
 }

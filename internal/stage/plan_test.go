@@ -44,8 +44,8 @@ func TestToBeRead(t *testing.T) {
 		"no drift, for a check of it":   {stage: "drift"},
 		"changes, for a check of drift": {stage: "drift", code: tofu.ExitChanges, want: true},
 	} {
-		s := &session{}
-		s.result.Stage = c.stage
+		s := &Run{}
+		s.Result.Stage = c.stage
 		if got := s.toBeRead(c.code, c.summary); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -55,7 +55,7 @@ func TestToBeRead(t *testing.T) {
 // A plan that could not be read is none.
 func TestReducedFails(t *testing.T) {
 	withoutTofu(t)
-	_, err := newDesk(t).reduced(t.Context())
+	_, err := newDesk(t).ReadPlan(t.Context())
 	notStarted(t, err, "show")
 }
 
@@ -63,13 +63,13 @@ func TestReducedFails(t *testing.T) {
 // kept.
 func TestWarn(t *testing.T) {
 	d := newDesk(t)
-	d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
-	d.root.other([]byte("a line"))
-	d.warn()
+	d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
+	d.Layer.other([]byte("a line"))
+	d.Warn()
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "warning: a warning\n" {
 		t.Errorf("it says %q", text)
 	}
-	if len(d.diagnostics) > 0 || d.noise.String() != "" {
-		t.Errorf("it keeps %v and %q", d.diagnostics, d.noise.String())
+	if len(d.Diagnostics) > 0 || d.ToolOutput.String() != "" {
+		t.Errorf("it keeps %v and %q", d.Diagnostics, d.ToolOutput.String())
 	}
 }

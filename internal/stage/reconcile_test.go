@@ -16,9 +16,9 @@ import (
 // lose has a state that an earlier run could not write.
 func (d *desk) lose() {
 	d.t.Helper()
-	sealed, err := secrets.Envelope([]byte(stateThatWasLost), d.recipients)
+	sealed, err := secrets.Envelope([]byte(stateThatWasLost), d.Recipients)
 	must(d.t, err)
-	must(d.t, d.store.Write(d.t.Context(), d.lostKey()+"lost.age", sealed))
+	must(d.t, d.Store.Write(d.t.Context(), d.lostKey()+"lost.age", sealed))
 }
 
 // recover puts lost states back under its lock, takes the locks of dead runs away and litter
@@ -43,7 +43,7 @@ func TestRecover(t *testing.T) {
 		"a lock of nobody":     {before: func(d *desk) { d.locked("laptop"); d.lose() }, message: "no journal names the lock of test", lock: "laptop"},
 		"one at work":          {before: func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}); d.lose() }, message: "run you (apply, begun", left: "you"},
 		"a state that is damaged": {before: func(d *desk) {
-			must(t, d.store.Write(t.Context(), d.lostKey()+"lost.age", []byte("x")))
+			must(t, d.Store.Write(t.Context(), d.lostKey()+"lost.age", []byte("x")))
 			litter(d, "one")
 		}, message: "lost.age cannot be opened", left: "one"},
 		"an interrupted run": {before: func(d *desk) {
@@ -56,11 +56,11 @@ func TestRecover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode("")
-			must(t, d.open(t.Context()))
+			must(t, d.Open(t.Context()))
 			c.before(d)
 			d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
-				if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.key) {
-					if lock, err := d.store.ReadLock(t.Context(), d.key); err != nil || lock == nil || lock.Who != "slipway@me" {
+				if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.Key) {
+					if lock, err := d.Store.ReadLock(t.Context(), d.Key); err != nil || lock == nil || lock.Who != "slipway@me" {
 						t.Errorf("it writes the state under the lock %+v, %v", lock, err)
 					}
 				}
@@ -92,7 +92,7 @@ func TestRecover(t *testing.T) {
 			if left := strings.Join(slices.Compact(runs), " "); left != c.left {
 				t.Errorf("there is left %q", left)
 			}
-			data, err := d.store.Read(t.Context(), d.key)
+			data, err := d.Store.Read(t.Context(), d.Key)
 			if written := err == nil && string(data) == stateThatWasLost; written != c.written {
 				t.Errorf("the state is %q, %v", data, err)
 			}
@@ -200,7 +200,7 @@ func TestReadRecorded(t *testing.T) {
 		"resources": [{"address": "a.b", "mode": "managed", "type": "a", "values": {"id": "1"}}, {"address": "data.c.d", "mode": "data", "type": "c"}],
 		"child_modules": [{"child_modules": [{"resources": [{"address": "module.m.module.n.e.f", "mode": "managed", "type": "e"}]}]}]}}}`))
 	must(t, err)
-	if len(recorded) != 2 || attribute(recorded["a.b"], "id") != "1" || recorded["module.m.module.n.e.f"] == nil {
+	if len(recorded) != 2 || Attribute(recorded["a.b"], "id") != "1" || recorded["module.m.module.n.e.f"] == nil {
 		t.Errorf("%+v", recorded)
 	}
 	if recorded, err := readRecorded([]byte(`{"format_version": "1.0"}`)); err != nil || recorded == nil || len(recorded) > 0 {

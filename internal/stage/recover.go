@@ -19,7 +19,7 @@ import (
 // interrupted: it takes away the lock of the dead run, puts back a state that
 // could not be written, and takes into the state what the journal says was made.
 // It is safe to repeat.
-func (s *session) recover(ctx context.Context) error {
+func (s *Run) recover(ctx context.Context) error {
 	roots, err := s.withStore(ctx)
 	if err != nil {
 		return err
@@ -32,60 +32,60 @@ func (s *session) recover(ctx context.Context) error {
 	return nil
 }
 
-func (r *root) recover(ctx context.Context) error {
-	o, err := r.others(ctx)
+func (r *Layer) recover(ctx context.Context) error {
+	o, err := r.Look(ctx)
 	if err != nil {
 		return err
 	}
-	lock, err := r.store.ReadLock(ctx, r.key)
+	lock, err := r.Store.ReadLock(ctx, r.Key)
 	if err != nil {
 		return err
 	}
-	lost, err := r.lostStates(ctx)
+	lost, err := r.List(ctx)
 	if err != nil {
 		return err
 	}
-	if len(o.live)+len(o.dead)+len(o.over)+len(lost) == 0 && lock == nil {
-		fmt.Fprintf(&r.report, "%s: nothing was interrupted\n", r.name)
+	if len(o.Live)+len(o.Dead)+len(o.Over)+len(lost) == 0 && lock == nil {
+		fmt.Fprintf(&r.Report, "%s: nothing was interrupted\n", r.Name)
 		return nil
 	}
-	for _, run := range o.dead {
-		fmt.Fprintf(&r.report, "%s: %s was interrupted\n", r.name, describe(run))
+	for _, run := range o.Dead {
+		fmt.Fprintf(&r.Report, "%s: %s was interrupted\n", r.Name, Describe(run))
 	}
 	if lock != nil {
-		fmt.Fprintf(&r.report, "%s: locked by %s\n", r.name, describeLock(lock))
+		fmt.Fprintf(&r.Report, "%s: locked by %s\n", r.Name, DescribeLock(lock))
 	}
-	working, h, err := r.alone(ctx)
+	working, h, err := r.Alone(ctx)
 	if err != nil {
 		return err
 	}
 	if err = r.release(ctx); err == nil {
-		err = h.acquire(ctx)
+		err = h.Acquire(ctx)
 	}
 	if err == nil {
 		err = r.mend(working, lost)
 	}
 	// What is left to be recovered is in the journals of the dead, and not in ours.
-	return errors.Join(err, stopped(working), h.end(ctx, true))
+	return errors.Join(err, stopped(working), h.End(ctx, true))
 }
 
 // mend recovers under the lock. Until all is accounted for, the journals of the dead stay:
 // it can be repeated, and no apply begins.
-func (r *root) mend(ctx context.Context, lost []lostState) error {
+func (r *Layer) mend(ctx context.Context, lost []Lost) error {
 	// Looked at again: now nobody else takes journals away.
-	o, err := r.others(ctx)
+	o, err := r.Look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.restore(ctx, lost); err != nil {
+	if err := r.Restore(ctx, lost); err != nil {
 		return err
 	}
-	if len(o.dead) > 0 {
-		if err := r.init(ctx); err != nil {
+	if len(o.Dead) > 0 {
+		if err := r.Init(ctx); err != nil {
 			return err
 		}
 		var entries []journal.Entry
-		for _, run := range o.dead {
+		for _, run := range o.Dead {
 			entries = append(entries, run.Entries...)
 		}
 		open, err := r.reconcile(ctx, journal.Take(entries))
@@ -96,8 +96,8 @@ func (r *root) mend(ctx context.Context, lost []lostState) error {
 			return err
 		}
 	}
-	for _, run := range slices.Concat(o.dead, o.over) {
-		if err := journal.Remove(ctx, r.store, run); err != nil {
+	for _, run := range slices.Concat(o.Dead, o.Over) {
+		if err := journal.Remove(ctx, r.Store, run); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (r *root) mend(ctx context.Context, lost []lostState) error {
 }
 
 // settle refuses to forget what is not accounted for, unless Seen names it: all of it.
-func (r *root) settle(open []string) error {
+func (r *Layer) settle(open []string) error {
 	seen, err := splitAddresses("--seen", r.Seen)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (r *root) settle(open []string) error {
 	var left []string
 	for _, address := range open {
 		if slices.Contains(seen, address) {
-			r.reportf("%s has been seen to", address)
+			r.Reportf("%s has been seen to", address)
 			continue
 		}
 		left = append(left, address)
@@ -123,19 +123,19 @@ func (r *root) settle(open []string) error {
 		return nil
 	}
 	return fmt.Errorf("%d of what was made or begun is not accounted for: %s. Look for each in the cloud; delete it there, or take it in by an import block in the code. Until this command names them all, nothing is applied to %s: %s --seen=%s",
-		len(left), strings.Join(left, ", "), r.name, r.command("recover"), printable.Quoted(strings.Join(open, ",")))
+		len(left), strings.Join(left, ", "), r.Name, r.Call("recover"), printable.Quoted(strings.Join(open, ",")))
 }
 
 // reconcile makes the state say what the journal says. It returns the addresses of what was
 // made, or may have been, and is not in the state.
-func (r *root) reconcile(ctx context.Context, account journal.Account) (open []string, err error) {
-	recorded, err := r.recorded(ctx)
+func (r *Layer) reconcile(ctx context.Context, account journal.Account) (open []string, err error) {
+	recorded, err := r.Recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := mendingOf(account, recorded)
 	for _, note := range m.notes {
-		r.reportf("%s", note)
+		r.Reportf("%s", note)
 	}
 	if err := r.forget(ctx, m.remove...); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (r *root) reconcile(ctx context.Context, account journal.Account) (open []s
 	}
 	open, notes := m.end(account, found, slices.Concat(left, more), unknown)
 	for _, note := range notes {
-		r.reportf("%s", note)
+		r.Reportf("%s", note)
 	}
 	return open, r.makeAnew(ctx, account.Made, slices.Concat(account.InFlight, found))
 }
@@ -210,26 +210,26 @@ func (m mending) end(account journal.Account, found, left []journal.Entry, unkno
 }
 
 // forget takes addresses out of the state.
-func (r *root) forget(ctx context.Context, addresses ...string) error {
+func (r *Layer) forget(ctx context.Context, addresses ...string) error {
 	if len(addresses) == 0 {
 		return nil
 	}
-	return r.run(ctx, "state rm", tofu.StateRemoveArgs(addresses...)...)
+	return r.Tofu(ctx, "state rm", tofu.StateRemoveArgs(addresses...)...)
 }
 
-func (r *root) reportf(format string, args ...any) {
-	r.report.WriteString(r.name + ": " + plain(fmt.Sprintf(format, args...)) + "\n")
+func (r *Layer) Reportf(format string, args ...any) {
+	r.Report.WriteString(r.Name + ": " + plain(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// recorded are the managed resources in the state, by address.
-func (r *root) recorded(ctx context.Context) (map[string]*tfjson.StateResource, error) {
-	data, err := r.read(ctx, "show", tofu.ShowStateArgs()...)
+// Recorded are the managed resources in the state, by address.
+func (r *Layer) Recorded(ctx context.Context) (map[string]*tfjson.StateResource, error) {
+	data, err := r.TofuOutput(ctx, "show", tofu.ShowStateArgs()...)
 	if err != nil {
 		return nil, err
 	}
 	found, err := readRecorded(data)
 	if err != nil {
-		return nil, fmt.Errorf("the state of %s is not JSON of a known version", r.name)
+		return nil, fmt.Errorf("the state of %s is not JSON of a known version", r.Name)
 	}
 	return found, nil
 }

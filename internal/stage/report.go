@@ -23,7 +23,7 @@ const commentKind = "plans"
 // comment shows the plans of all environments in one comment on the pull request,
 // and prints the same for the summary of the job. It fails if one of them could
 // not be planned.
-func (s *session) comment(ctx context.Context) error {
+func (s *Run) comment(ctx context.Context) error {
 	names, err := s.resultFolders()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *session) comment(ctx context.Context) error {
 		footer = fmt.Sprintf("\nBy [this run](%s)%s. After the merge it is planned once more, and the plan whose digest is approved then is applied.\n", run.RunURL, commit)
 	}
 	body := heading + report.Markdown(r, github.Room(commentKind)-len(heading)-len(footer)) + footer
-	s.report.WriteString(body)
+	s.Report.WriteString(body)
 	if !s.GitHub.DryRun {
 		if err := s.putComment(ctx, run, body); err != nil {
 			return err
@@ -66,13 +66,13 @@ func (s *session) comment(ctx context.Context) error {
 }
 
 // putComment writes to the pull request, where there is one that takes it.
-func (s *session) putComment(ctx context.Context, run github.Context, body string) error {
+func (s *Run) putComment(ctx context.Context, run github.Context, body string) error {
 	switch {
 	case run.Pull == 0:
-		s.say("the event %s has no pull request to comment on", run.Event)
+		s.Say("the event %s has no pull request to comment on", run.Event)
 		return nil
 	case run.Fork:
-		s.say("pull request %d comes from a fork, whose runs may not comment", run.Pull)
+		s.Say("pull request %d comes from a fork, whose runs may not comment", run.Pull)
 		return nil
 	}
 	client, err := s.githubClient(run)
@@ -84,13 +84,13 @@ func (s *session) putComment(ctx context.Context, run github.Context, body strin
 	if err != nil {
 		return err
 	}
-	s.say("the comment is %s: %s", out.Action, out.URL)
+	s.Say("the comment is %s: %s", out.Action, out.URL)
 	return nil
 }
 
 // readSummary reads what the plan of an environment left. One that left nothing
 // has failed.
-func (s *session) readSummary(name string) (report.Environment, error) {
+func (s *Run) readSummary(name string) (report.Environment, error) {
 	data, err := os.ReadFile(filepath.Join(s.GitHub.Results, name, summaryName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return report.Environment{Name: name, Error: "its plan ended without a result", Hint: "look at the log of its job"}, nil

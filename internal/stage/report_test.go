@@ -19,7 +19,7 @@ const forgeRepository = "acme/infra"
 // A forge is a session that comments on pull request 1 of a GitHub in this process, with
 // the plan of test, which makes a.b.
 type forge struct {
-	*session
+	*Run
 	*githubsim.Server
 	t              *testing.T
 	stdout, stderr *bytes.Buffer
@@ -34,8 +34,8 @@ func newForge(t *testing.T) *forge {
 	must(t, err)
 	sim.AddPull(forgeRepository, "alice", "Add a host", "Please.")
 	f := &forge{Server: sim, t: t}
-	f.session, f.stdout, f.stderr = quiet(t, "report")
-	f.Environment = ""
+	f.Run, f.stdout, f.stderr = quiet(t, "report")
+	f.Env = ""
 	f.GitHub = GitHubOptions{Results: t.TempDir(), Context: t.TempDir(), Token: filepath.Join(t.TempDir(), "token")}
 	must(t, os.WriteFile(f.GitHub.Token, []byte("token-of-actions\n"), 0o600))
 	f.on("pull_request", "GITHUB_RUN_ID=17\n")
@@ -92,7 +92,7 @@ func (f *forge) body() string {
 
 // shown is what the job's summary shows.
 func (f *forge) shown() string {
-	return f.report.masked(func(text string) string { return text })
+	return f.Report.Masked(func(text string) string { return text })
 }
 
 const forgeRun = "https://github.example.org/acme/infra/actions/runs/17"
@@ -171,7 +171,7 @@ func TestCommentFailed(t *testing.T) {
 func TestCommentMasks(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "the canary-of-the-cloud, and token-of-actions"})
-	f.hide("canary-of-the-cloud")
+	f.Add("canary-of-the-cloud")
 	if err := f.comment(t.Context()); err == nil {
 		t.Error("the job does not fail")
 	}

@@ -31,10 +31,10 @@ func TestRescue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.dir = filepath.Join(d.Work, "repository")
-			must(t, os.MkdirAll(d.dir, 0o700))
+			d.Dir = filepath.Join(d.Work, "repository")
+			must(t, os.MkdirAll(d.Dir, 0o700))
 			if c.file != "" {
-				must(t, os.WriteFile(filepath.Join(d.dir, "errored.tfstate"), []byte(c.file), 0o600))
+				must(t, os.WriteFile(filepath.Join(d.Dir, "errored.tfstate"), []byte(c.file), 0o600))
 			}
 			if c.told != "" {
 				d.event(nil)(tofu.Event{Type: "log", State: json.RawMessage(c.told)})
@@ -48,12 +48,12 @@ func TestRescue(t *testing.T) {
 					return r.Method == http.MethodPut
 				}
 			}
-			lost, err := d.rescue(t.Context())
+			lost, err := d.Save(t.Context())
 			must(t, err)
 			if lost != c.lost {
 				t.Fatalf("lost: %v", lost)
 			}
-			kept, err := os.ReadFile(filepath.Join(d.Out, "recovery", d.lostName()))
+			kept, err := os.ReadFile(filepath.Join(d.Out, "recovery", d.LostName()))
 			if !c.lost {
 				if err == nil {
 					t.Error("something is kept")
@@ -61,10 +61,10 @@ func TestRescue(t *testing.T) {
 				return
 			}
 			must(t, err)
-			if data, err := d.identity.Open(kept); err != nil || string(data) != stateThatWasLost {
+			if data, err := d.Identity.Open(kept); err != nil || string(data) != stateThatWasLost {
 				t.Errorf("kept: %q, %v", data, err)
 			}
-			copied, err := d.store.Read(t.Context(), d.lostKey()+"me.age")
+			copied, err := d.Store.Read(t.Context(), d.lostKey()+"me.age")
 			said := d.Stderr.(*bytes.Buffer).String()
 			if c.refusing {
 				if !strings.Contains(said, "the store takes no copy of the lost state either: keep recovery/test.tfstate.age") {
@@ -82,12 +82,12 @@ func TestRescue(t *testing.T) {
 // What a tool planted in the state's place is not read.
 func TestRescueRefusesLinks(t *testing.T) {
 	d := newDesk(t)
-	d.dir = filepath.Join(d.Work, "repository")
-	must(t, os.MkdirAll(d.dir, 0o700))
+	d.Dir = filepath.Join(d.Work, "repository")
+	must(t, os.MkdirAll(d.Dir, 0o700))
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte(stateThatWasLost), 0o600))
-	must(t, os.Symlink(secret, filepath.Join(d.dir, "errored.tfstate")))
-	if lost, err := d.rescue(t.Context()); err == nil || lost {
+	must(t, os.Symlink(secret, filepath.Join(d.Dir, "errored.tfstate")))
+	if lost, err := d.Save(t.Context()); err == nil || lost {
 		t.Errorf("lost: %v, and it was read: %v", lost, err)
 	}
 }
@@ -95,14 +95,14 @@ func TestRescueRefusesLinks(t *testing.T) {
 // A lost state that can be kept nowhere is lost all the same, and that is said.
 func TestRescueFails(t *testing.T) {
 	for name, before := range map[string]func(d *desk){
-		"nobody to seal it to": func(d *desk) { d.recipients = nil },
+		"nobody to seal it to": func(d *desk) { d.Recipients = nil },
 		"no folder":            func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "recovery"), nil, 0o600)) },
-		"no file":              func(d *desk) { must(t, os.MkdirAll(filepath.Join(d.Out, "recovery", d.lostName()), 0o755)) },
+		"no file":              func(d *desk) { must(t, os.MkdirAll(filepath.Join(d.Out, "recovery", d.LostName()), 0o755)) },
 	} {
 		d := newDesk(t)
-		d.dumped = json.RawMessage(stateThatWasLost)
+		d.Dumped = json.RawMessage(stateThatWasLost)
 		before(d)
-		if lost, err := d.rescue(t.Context()); !lost || err == nil {
+		if lost, err := d.Save(t.Context()); !lost || err == nil {
 			t.Errorf("%s: lost: %v, %v", name, lost, err)
 		}
 	}
@@ -113,17 +113,17 @@ func TestRescueFails(t *testing.T) {
 func TestRestoreSeveral(t *testing.T) {
 	d := newDesk(t)
 	for _, serial := range []string{"7", "8"} {
-		sealed, err := secrets.Envelope([]byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"lost"}`), d.recipients)
+		sealed, err := secrets.Envelope([]byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"lost"}`), d.Recipients)
 		must(t, err)
-		must(t, d.store.Write(t.Context(), d.lostKey()+serial+".age", sealed))
+		must(t, d.Store.Write(t.Context(), d.lostKey()+serial+".age", sealed))
 	}
-	lost, err := d.lostStates(t.Context())
+	lost, err := d.List(t.Context())
 	must(t, err)
 	if len(lost) != 2 {
 		t.Fatalf("%+v", lost)
 	}
 	copies := func() int {
-		objects, err := d.store.List(t.Context(), d.lostKey())
+		objects, err := d.Store.List(t.Context(), d.lostKey())
 		must(t, err)
 		return len(objects)
 	}
@@ -133,17 +133,17 @@ func TestRestoreSeveral(t *testing.T) {
 		}
 		return r.Method == http.MethodPut
 	}
-	if err := d.restore(t.Context(), lost); err == nil || copies() != 2 {
+	if err := d.Restore(t.Context(), lost); err == nil || copies() != 2 {
 		t.Errorf("a store that takes nothing: %v, %d copies are left", err, copies())
 	}
 	d.fault = nil
-	must(t, d.restore(t.Context(), lost))
-	if stamp, err := d.store.Stamp(t.Context(), d.key); err != nil || stamp.Serial != 8 || copies() != 0 {
+	must(t, d.Restore(t.Context(), lost))
+	if stamp, err := d.Store.Stamp(t.Context(), d.Key); err != nil || stamp.Serial != 8 || copies() != 0 {
 		t.Errorf("%+v, %v, %d copies are left", stamp, err, copies())
 	}
 	d.says("7.age is the state again, serial 7\n")
 	d.says("8.age is the state again, serial 8\n")
-	must(t, d.restore(t.Context(), lost[:1]))
+	must(t, d.Restore(t.Context(), lost[:1]))
 	d.says("7.age is not newer than the state in the store (serial 7, there 8): left alone\n")
 }
 
@@ -151,14 +151,14 @@ func TestRestoreSeveral(t *testing.T) {
 func TestLostStatesFrom(t *testing.T) {
 	d := newDesk(t)
 	d.From = t.TempDir()
-	if found, err := d.lostStates(t.Context()); err != nil || len(found) != 0 {
+	if found, err := d.List(t.Context()); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	must(t, os.MkdirAll(filepath.Join(d.From, "recovery"), 0o755))
-	must(t, os.WriteFile(filepath.Join(d.From, "recovery", d.lostName()), []byte("sealed"), 0o600))
-	found, err := d.lostStates(t.Context())
+	must(t, os.WriteFile(filepath.Join(d.From, "recovery", d.LostName()), []byte("sealed"), 0o600))
+	found, err := d.List(t.Context())
 	if err != nil || len(found) != 1 || found[0].key != "" || string(found[0].sealed) != "sealed" || found[0].name != "recovery/test.tfstate.age" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	refuses(t, d.restore(t.Context(), found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
+	refuses(t, d.Restore(t.Context(), found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
 }

@@ -22,14 +22,14 @@ const deskPassphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
 // withPlan gives a desk a plan that is kept for its files, as change makes it.
 func (d *desk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
 	d.t.Helper()
-	d.credentials = map[string]string{state.Passphrase: deskPassphrase}
-	d.inputs = "sha256:" + strings.Repeat("a", 64)
-	d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.Inputs = "sha256:" + strings.Repeat("a", 64)
+	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	sealed := []byte("sealed plan")
 	now := time.Now().UTC()
 	m := manifest.Manifest{
 		RunID: "planner", Environment: "test", Layer: "test", Created: now, Expires: now.Add(time.Hour), Changes: true, Losses: []string{"a.b"},
-		Bindings: manifest.Bindings{Inputs: d.inputs, Tools: map[string]string{"tofu": "sha256:1"}, Upstream: map[string]state.Stamp{}, LockFile: "sha256:lock"},
+		Bindings: manifest.Bindings{Inputs: d.Inputs, Tools: map[string]string{"tofu": "sha256:1"}, Upstream: map[string]state.Stamp{}, LockFile: "sha256:lock"},
 	}
 	m.Plan = manifest.Digest(sealed)
 	if change != nil {
@@ -37,9 +37,9 @@ func (d *desk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
 	}
 	data, err := manifest.Seal(m, deskPassphrase)
 	must(d.t, err)
-	must(d.t, d.store.Write(d.t.Context(), d.kept()+manifestName, data))
+	must(d.t, d.Store.Write(d.t.Context(), d.kept()+manifestName, data))
 	if sealed != nil {
-		must(d.t, d.store.Write(d.t.Context(), d.kept()+planName, sealed))
+		must(d.t, d.Store.Write(d.t.Context(), d.kept()+planName, sealed))
 	}
 }
 
@@ -52,24 +52,24 @@ func TestVerify(t *testing.T) {
 	}{
 		"as it was made":       {},
 		"of a later layer":     {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }},
-		"none":                 {before: func(d *desk) { must(d.t, d.store.Remove(d.t.Context(), d.kept()+manifestName)) }, message: "there is no plan of test in bucket state"},
+		"none":                 {before: func(d *desk) { must(d.t, d.Store.Remove(d.t.Context(), d.kept()+manifestName)) }, message: "there is no plan of test in bucket state"},
 		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is one of environment prod"},
 		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is one of layer net and not of test"},
 		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "has expired"},
 		"with another plan":    {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = []byte("other") }, message: "is not the one that its manifest was made for"},
 		"without its plan":     {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = nil }, message: "is not the one that its manifest was made for"},
 		"of another tool": {before: func(d *desk) {
-			d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:2"}, nil }
+			d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:2"}, nil }
 		}, message: "since the plan of test was made, the program tofu has changed"},
 		"of an older state": {before: func(d *desk) {
-			must(d.t, d.store.Write(d.t.Context(), d.key, []byte(`{"serial":9,"lineage":"line","encrypted_data":"x"}`)))
+			must(d.t, d.Store.Write(d.t.Context(), d.Key, []byte(`{"serial":9,"lineage":"line","encrypted_data":"x"}`)))
 		}, message: "since the plan of test was made, the state"},
-		"by another passphrase": {before: func(d *desk) { d.credentials[state.Passphrase] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4" }, message: "the plan of test: "},
+		"by another passphrase": {before: func(d *desk) { d.Credentials[state.Passphrase] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4" }, message: "the plan of test: "},
 		"by the previous passphrase": {before: func(d *desk) {
-			d.credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: deskPassphrase}
+			d.Credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: deskPassphrase}
 		}},
 		"that was applied": {before: func(d *desk) {
-			must(d.t, d.store.Write(d.t.Context(), d.claimKey(manifest.Manifest{RunID: "planner"}), []byte("run7")))
+			must(d.t, d.Store.Write(d.t.Context(), d.ClaimKey(manifest.Manifest{RunID: "planner"}), []byte("run7")))
 		}, message: `was applied already, or begun, by run "run7"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestVerify(t *testing.T) {
 			if c.before != nil {
 				c.before(d)
 			}
-			p, err := d.verify(t.Context())
+			p, err := d.Verify(t.Context())
 			if c.message != "" {
 				refuses(t, err, c.message, "dagger call plan --env=test --keep")
 				return
@@ -103,7 +103,7 @@ func TestVerifyFails(t *testing.T) {
 			}
 			return false
 		}
-		if _, err := d.verify(t.Context()); err == nil || !strings.Contains(err.Error(), "403") {
+		if _, err := d.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "403") {
 			t.Errorf("%s: %v", part, err)
 		}
 	}
@@ -122,15 +122,15 @@ func TestVerifyFolder(t *testing.T) {
 			d := newDesk(t)
 			created := time.Now().UTC()
 			d.withPlan(func(m *manifest.Manifest, _ *[]byte) { m.Created = created.Add(c.kept) })
-			d.Plan = t.TempDir()
-			folder := filepath.Join(d.Plan, "plan", "test")
+			d.PlanFolder = t.TempDir()
+			folder := filepath.Join(d.PlanFolder, "plan", "test")
 			must(t, os.MkdirAll(folder, 0o755))
-			if _, err := d.verify(t.Context()); err == nil {
+			if _, err := d.Verify(t.Context()); err == nil {
 				t.Error("there is none in the folder yet")
 			} else {
 				refuses(t, err, "there is no plan of test in the folder that --plan names", "dagger call plan-files --env=test export --path=.slipway/plan")
 			}
-			data, err := d.store.Read(t.Context(), d.kept()+manifestName)
+			data, err := d.Store.Read(t.Context(), d.kept()+manifestName)
 			must(t, err)
 			m, err := manifest.Open(data, deskPassphrase, "")
 			must(t, err)
@@ -139,7 +139,7 @@ func TestVerifyFolder(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(folder, manifestName), data, 0o600))
 			must(t, os.WriteFile(filepath.Join(folder, planName), []byte("sealed plan"), 0o600))
-			_, err = d.verify(t.Context())
+			_, err = d.Verify(t.Context())
 			if c.message != "" {
 				refuses(t, err, c.message, "plan-files")
 			} else {
@@ -160,13 +160,13 @@ func TestWantsKept(t *testing.T) {
 		"told to":                      {options: Options{Reviewed: true}, want: true},
 		"by digest":                    {options: Options{Digest: "sha256:1"}, want: true},
 		"protected":                    {protected: true, want: true},
-		"of a folder":                  {options: Options{Plan: "/plan"}},
-		"of a folder, by digest":       {options: Options{Plan: "/plan", Digest: "sha256:1"}},
-		"of a folder, protected":       {options: Options{Plan: "/plan"}, protected: true},
-		"of a folder, and told to":     {options: Options{Plan: "/plan", Reviewed: true}, want: true},
+		"of a folder":                  {options: Options{PlanFolder: "/plan"}},
+		"of a folder, by digest":       {options: Options{PlanFolder: "/plan", Digest: "sha256:1"}},
+		"of a folder, protected":       {options: Options{PlanFolder: "/plan"}, protected: true},
+		"of a folder, and told to":     {options: Options{PlanFolder: "/plan", Reviewed: true}, want: true},
 		"protected, and by its digest": {options: Options{Digest: "sha256:1"}, protected: true, want: true},
 	} {
-		s := &session{Options: c.options, environment: &environment.Environment{Protected: c.protected}}
+		s := &Run{Options: c.options, Environment: &environment.Environment{Protected: c.protected}}
 		if got := s.wantsKept(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -182,26 +182,26 @@ func TestVerifyFolderAlone(t *testing.T) {
 	}{
 		"whole": {change: func(*desk, *manifest.Manifest) {}},
 		"without the plan itself": {change: func(d *desk, _ *manifest.Manifest) {
-			must(t, os.Remove(filepath.Join(d.Plan, "plan", "test", planName)))
+			must(t, os.Remove(filepath.Join(d.PlanFolder, "plan", "test", planName)))
 		}, message: "is not the one that its manifest was made for"},
 		"beside one that cannot be read": {change: func(d *desk, _ *manifest.Manifest) {
-			must(t, d.store.Write(t.Context(), d.kept()+manifestName, []byte("x")))
+			must(t, d.Store.Write(t.Context(), d.kept()+manifestName, []byte("x")))
 		}},
 		"beside a later one of its run": {change: func(d *desk, m *manifest.Manifest) {
 			m.Created = m.Created.Add(time.Minute)
 			data, err := manifest.Seal(*m, deskPassphrase)
 			must(t, err)
-			must(t, d.store.Write(t.Context(), d.kept()+manifestName, data))
+			must(t, d.Store.Write(t.Context(), d.kept()+manifestName, data))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withPlan(nil)
-			d.Plan = t.TempDir()
-			folder := filepath.Join(d.Plan, "plan", "test")
+			d.PlanFolder = t.TempDir()
+			folder := filepath.Join(d.PlanFolder, "plan", "test")
 			must(t, os.MkdirAll(folder, 0o755))
 			for _, file := range []string{manifestName, planName} {
-				data, err := d.store.Read(t.Context(), d.kept()+file)
+				data, err := d.Store.Read(t.Context(), d.kept()+file)
 				must(t, err)
 				must(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
 			}
@@ -210,7 +210,7 @@ func TestVerifyFolderAlone(t *testing.T) {
 			m, err := manifest.Open(data, deskPassphrase)
 			must(t, err)
 			c.change(d, &m)
-			if _, err := d.verify(t.Context()); c.message != "" {
+			if _, err := d.Verify(t.Context()); c.message != "" {
 				refuses(t, err, c.message, "dagger call plan-files")
 			} else {
 				must(t, err)
@@ -223,9 +223,9 @@ func TestVerifyFolderAlone(t *testing.T) {
 // a later layer is left for the next time.
 func TestApplyReviewed(t *testing.T) {
 	withoutTofu(t)
-	protected := func(d *desk) { d.environment.Protected, d.AllowDestroy = true, "a.b" }
+	protected := func(d *desk) { d.Environment.Protected, d.AllowDestroy = true, "a.b" }
 	digest := func(d *desk) {
-		_, digest, err := d.found(t.Context(), []*root{d.root})
+		_, digest, err := d.Find(t.Context(), []*Layer{d.Layer})
 		must(t, err)
 		d.Digest = digest
 	}
@@ -239,7 +239,7 @@ func TestApplyReviewed(t *testing.T) {
 		"named":                 {before: []func(*desk){digest}},
 		"named, and protected":  {before: []func(*desk){protected, digest}},
 		"no digest":             {before: []func(*desk){func(d *desk) { d.Digest = "latest" }}, message: `--digest is "latest", which is no digest of a plan`},
-		"no plan":               {before: []func(*desk){func(d *desk) { d.inputs = "sha256:" + strings.Repeat("b", 64) }}, message: "there is no plan of test in bucket state"},
+		"no plan":               {before: []func(*desk){func(d *desk) { d.Inputs = "sha256:" + strings.Repeat("b", 64) }}, message: "there is no plan of test in bucket state"},
 		"another than is named": {before: []func(*desk){func(d *desk) { d.Digest = "sha256:" + strings.Repeat("0", 64) }}, message: "and not sha256:0000"},
 		"not approved":          {before: []func(*desk){protected}, message: "--digest does not say which plan was reviewed"},
 		"not allowed": {before: []func(*desk){protected, digest, func(d *desk) { d.AllowDestroy = "" }},
@@ -249,14 +249,14 @@ func TestApplyReviewed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.environment.State.S3 = &environment.S3{Bucket: "state"}
+			d.Environment.State.S3 = &environment.S3{Bucket: "state"}
 			d.withPlan(c.plan)
 			for _, before := range c.before {
 				before(d)
 			}
-			err := d.applyReviewed(t.Context(), []*root{d.root})
-			if d.changes != c.later {
-				t.Errorf("there are changes: %v", d.changes)
+			err := d.applyReviewed(t.Context(), []*Layer{d.Layer})
+			if d.Changes != c.later {
+				t.Errorf("there are changes: %v", d.Changes)
 			}
 			switch {
 			case c.message != "":
@@ -268,7 +268,7 @@ func TestApplyReviewed(t *testing.T) {
 				notStarted(t, err, "init")
 				d.says("test: the plan of run planner, made ")
 			}
-			if objects, err := d.store.List(t.Context(), d.claimKey(manifest.Manifest{RunID: "planner"})); err != nil || len(objects) > 0 {
+			if objects, err := d.Store.List(t.Context(), d.ClaimKey(manifest.Manifest{RunID: "planner"})); err != nil || len(objects) > 0 {
 				t.Errorf("it is marked as applied: %v", err)
 			}
 		})
@@ -279,14 +279,14 @@ func TestApplyReviewed(t *testing.T) {
 func TestRefuseLockFile(t *testing.T) {
 	d := planning(t)
 	m := manifest.Manifest{Bindings: manifest.Bindings{LockFile: manifest.Digest([]byte("locks"))}}
-	must(t, d.refuseLockFile(m))
-	must(t, os.WriteFile(d.lockFile(), []byte("others"), 0o600))
-	refuses(t, d.refuseLockFile(m), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
-	must(t, os.Remove(d.lockFile()))
-	refuses(t, d.refuseLockFile(m), "the lock file of the providers has changed", "")
-	must(t, d.refuseLockFile(manifest.Manifest{}))
-	must(t, os.Mkdir(d.lockFile(), 0o700))
-	if err := d.refuseLockFile(m); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+	must(t, d.RefuseLockFile(m))
+	must(t, os.WriteFile(d.LockFile(), []byte("others"), 0o600))
+	refuses(t, d.RefuseLockFile(m), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
+	must(t, os.Remove(d.LockFile()))
+	refuses(t, d.RefuseLockFile(m), "the lock file of the providers has changed", "")
+	must(t, d.RefuseLockFile(manifest.Manifest{}))
+	must(t, os.Mkdir(d.LockFile(), 0o700))
+	if err := d.RefuseLockFile(m); err == nil || !strings.Contains(err.Error(), "is no regular file") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -294,15 +294,15 @@ func TestRefuseLockFile(t *testing.T) {
 // What tofu is given is the plan that was sealed.
 func TestUnseal(t *testing.T) {
 	d := planning(t)
-	sealed, err := secrets.Envelope([]byte("another plan"), d.recipients)
+	sealed, err := secrets.Envelope([]byte("another plan"), d.Recipients)
 	must(t, err)
-	refuses(t, d.unseal(reviewed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
-	must(t, d.unseal(reviewed{sealed: sealed}))
-	if data, err := d.workFolder().Read(d.inWork(d.planFile())); err != nil || string(data) != "another plan" {
+	refuses(t, d.Unseal(Sealed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
+	must(t, d.Unseal(Sealed{sealed: sealed}))
+	if data, err := d.Folder().Read(d.Inside(d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)
 	}
-	must(t, os.RemoveAll(d.path("plans")))
-	if err := d.unseal(reviewed{sealed: sealed}); err == nil {
+	must(t, os.RemoveAll(d.Path("plans")))
+	if err := d.Unseal(Sealed{sealed: sealed}); err == nil {
 		t.Error("it is nowhere")
 	}
 }
@@ -318,9 +318,9 @@ func TestApplyOnce(t *testing.T) {
 		claimed string // by which run, afterwards
 	}{
 		"first":           {before: func(*desk) {}, claimed: "me"},
-		"second":          {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(m), []byte("run7"))) }, message: `the plan of test is being applied by run "run7"`, claimed: "run7"},
+		"second":          {before: func(d *desk) { must(t, d.Store.Write(t.Context(), d.ClaimKey(m), []byte("run7"))) }, message: `the plan of test is being applied by run "run7"`, claimed: "run7"},
 		"beside a lock":   {before: func(d *desk) { d.locked("laptop") }, message: "is locked by root@host"},
-		"of another plan": {before: func(d *desk) { must(t, d.store.Write(t.Context(), d.claimKey(manifest.Manifest{RunID: "x"}), nil)) }, claimed: "me"},
+		"of another plan": {before: func(d *desk) { must(t, d.Store.Write(t.Context(), d.ClaimKey(manifest.Manifest{RunID: "x"}), nil)) }, claimed: "me"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
@@ -330,7 +330,7 @@ func TestApplyOnce(t *testing.T) {
 			} else if !errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("got %v", err)
 			}
-			by, err := d.store.Read(t.Context(), d.claimKey(m))
+			by, err := d.Store.Read(t.Context(), d.ClaimKey(m))
 			if string(by) != c.claimed || c.claimed != "" && err != nil {
 				t.Errorf("it is claimed by %q, %v", by, err)
 			}
@@ -347,7 +347,7 @@ func TestApplyOnce(t *testing.T) {
 	if _, err := d.applyOnce(t.Context(), m); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("without a claim: %v", err)
 	}
-	d.store = nil
+	d.Store = nil
 	if _, err := d.applyOnce(t.Context(), m); !errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("over HTTP: %v", err)
 	}
@@ -357,11 +357,11 @@ func TestApplyOnce(t *testing.T) {
 func TestPlanCommand(t *testing.T) {
 	for want, o := range map[string]Options{
 		"dagger call plan --env=test --keep":                                        {},
-		"dagger call plan --env=test --layer=net --keep":                            {Layer: "net"},
-		"dagger call plan-files --env=test --layer=net export --path=.slipway/plan": {Layer: "net", Plan: "/plan"},
+		"dagger call plan --env=test --layer=net --keep":                            {OnlyLayer: "net"},
+		"dagger call plan-files --env=test --layer=net export --path=.slipway/plan": {OnlyLayer: "net", PlanFolder: "/plan"},
 	} {
-		o.Environment = "test"
-		if got := (&session{Options: o}).planCommand(); got != want {
+		o.Env = "test"
+		if got := (&Run{Options: o}).PlanCommand(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -373,14 +373,14 @@ func TestBindings(t *testing.T) {
 	d := newDesk(t)
 	d.withPlan(nil)
 	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
-	d.environment.Layers = layers
-	d.layer = layers[1]
+	d.Environment.Layers = layers
+	d.Config = layers[1]
 	for key, serial := range map[string]string{"test/net.tfstate": "3", "test/top.tfstate": "5"} {
-		must(t, d.store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
+		must(t, d.Store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
 	}
 	b, err := d.bindings(t.Context())
 	must(t, err)
-	if len(b.Upstream) != 1 || b.Upstream["net"].Serial != 3 || b.Inputs != d.inputs || b.Tools["tofu"] == "" {
+	if len(b.Upstream) != 1 || b.Upstream["net"].Serial != 3 || b.Inputs != d.Inputs || b.Tools["tofu"] == "" {
 		t.Errorf("%+v", b)
 	}
 }

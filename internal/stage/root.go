@@ -20,31 +20,31 @@ import (
 	"slipway/internal/tofu"
 )
 
-// A root is one layer of the environment at work.
-type root struct {
-	*session
-	layer environment.Layer
-	name  string
-	key   string // of its state
-	dir   string // in the work folder
-	tool  tofu.Runner
-	row   *Layer      // of the result
-	stamp state.Stamp // of the state, when init looked at it
+// A Layer is one layer of the environment at work.
+type Layer struct {
+	*Run
+	Config environment.Layer
+	Name   string
+	Key    string // of its state
+	Dir    string // in the work folder
+	Tool   tofu.Runner
+	Row    *LayerResult // of the result
+	Stamp  state.Stamp  // of the state, when init looked at it
 
-	creates, replaces []string // addresses that the plan at hand makes, and those of them in the place of something
+	Creates, Replaces []string // addresses that the plan at hand makes, and those of them in the place of something
 
 	// What tofu said that may hold values. It is shown when the redactor knows
 	// all of them, and only of a command that failed.
-	diagnostics []tofu.Diagnostic
-	noise       noise
-	unwritten   bool            // an apply ended, and what it made may not be in the state
-	dumped      json.RawMessage // the state that an apply could not even write to a file
+	Diagnostics []tofu.Diagnostic
+	ToolOutput  ToolOutput
+	Unwritten   bool            // an apply ended, and what it made may not be in the state
+	Dumped      json.RawMessage // the state that an apply could not even write to a file
 }
 
-// noise keeps the first part of an output. What a tool prints to its two outputs may come
+// ToolOutput keeps the first part of an output. What a tool prints to its two outputs may come
 // at once. The buffer is not embedded: by its ReadFrom io.Copy would go past Write, and
 // keep all.
-type noise struct {
+type ToolOutput struct {
 	lock sync.Mutex
 	kept bytes.Buffer
 }
@@ -52,95 +52,95 @@ type noise struct {
 // maxNoise bounds what a tool that prints without end can take of the memory.
 const maxNoise = 32 << 20
 
-func (n *noise) Write(p []byte) (int, error) {
+func (n *ToolOutput) Write(p []byte) (int, error) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	n.kept.Write(p[:min(maxNoise-n.kept.Len(), len(p))])
 	return len(p), nil
 }
 
-func (n *noise) String() string {
+func (n *ToolOutput) String() string {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	return n.kept.String()
 }
 
-func (n *noise) Reset() {
+func (n *ToolOutput) Reset() {
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	n.kept.Reset()
 }
 
-// roots copies the repository and makes the chosen layers ready, in order.
-func (s *session) roots() ([]*root, error) {
-	if err := s.workspace(); err != nil {
+// Layers copies the repository and makes the chosen layers ready, in order.
+func (s *Run) Layers() ([]*Layer, error) {
+	if err := s.Prepare(); err != nil {
 		return nil, err
 	}
 	if names := s.unused(); len(names) > 0 {
-		s.say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
+		s.Say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
 	}
-	s.tools = digestTools()
-	var roots []*root
-	for _, layer := range s.environment.Layers {
-		name := s.environment.LayerName(layer)
-		if s.Layer != "" && s.Layer != name {
+	s.Tools = digestTools()
+	var roots []*Layer
+	for _, layer := range s.Environment.Layers {
+		name := s.Environment.LayerName(layer)
+		if s.OnlyLayer != "" && s.OnlyLayer != name {
 			continue
 		}
-		r := &root{
-			session: s, layer: layer, name: name,
-			key: s.environment.StateKey(layer),
-			dir: s.path("repository", s.environment.Dir(layer)),
-			row: &Layer{Name: name, Changes: map[string]int{}},
+		r := &Layer{
+			Run: s, Config: layer, Name: name,
+			Key: s.Environment.StateKey(layer),
+			Dir: s.Path("repository", s.Environment.Dir(layer)),
+			Row: &LayerResult{Name: name, Changes: map[string]int{}},
 		}
-		if err := s.refuseForeign(s.environment, s.environment.Dir(layer)); err != nil {
+		if err := s.RefuseForeign(s.Environment, s.Environment.Dir(layer)); err != nil {
 			return nil, err
 		}
-		env, err := r.variables()
+		env, err := r.Variables()
 		if err != nil {
 			return nil, err
 		}
-		r.tool = tofu.Runner{Dir: r.dir, Env: env, Stderr: &r.noise}
-		s.result.Layers = append(s.result.Layers, r.row)
+		r.Tool = tofu.Runner{Dir: r.Dir, Env: env, Stderr: &r.ToolOutput}
+		s.Result.Layers = append(s.Result.Layers, r.Row)
 		roots = append(roots, r)
 	}
 	return roots, nil
 }
 
-// fileName is the layer's name as that of a file.
-func (r *root) fileName() string { return strings.ReplaceAll(r.name, "/", "--") }
+// FileName is the layer's name as that of a file.
+func (r *Layer) FileName() string { return strings.ReplaceAll(r.Name, "/", "--") }
 
-func (r *root) planFile() string { return r.path("plans", r.fileName()) }
+func (r *Layer) PlanFile() string { return r.Path("plans", r.FileName()) }
 
-// init connects the root to its state.
-func (r *root) init(ctx context.Context) error {
+// Init connects the root to its state.
+func (r *Layer) Init(ctx context.Context) error {
 	// The state must be whole, and sealed, before tofu looks at it.
 	var err error
-	if r.stamp, err = r.stampOf(ctx, r.key); err != nil {
+	if r.Stamp, err = r.StateStamp(ctx, r.Key); err != nil {
 		return err
 	}
 	config, err := r.settings()
 	if err != nil {
 		return err
 	}
-	return r.timed("init "+r.name, func() error {
-		code, err := r.tool.Run(ctx, &r.noise, config.Args()...)
+	return r.Timed("init "+r.Name, func() error {
+		code, err := r.Tool.Run(ctx, &r.ToolOutput, config.Args()...)
 		if err != nil || code != tofu.ExitOK {
-			return r.refuseProvider(r.noise.String(), r.failed(ctx, "init", err))
+			return r.refuseProvider(r.ToolOutput.String(), r.Failed(ctx, "init", err))
 		}
-		r.noise.Reset()
-		return r.refuseFetched(r.environment, r.dir, r.path("data", r.fileName()))
+		r.ToolOutput.Reset()
+		return r.RefuseFetched(r.Environment, r.Dir, r.Path("data", r.FileName()))
 	})
 }
 
 // settings say where tofu finds the state, and keep it from changing a lock file that
 // is there.
-func (r *root) settings() (config tofu.Init, err error) {
-	if r.store != nil {
-		config.Backend = r.bucket().Backend(r.key)
+func (r *Layer) settings() (config tofu.Init, err error) {
+	if r.Store != nil {
+		config.Backend = r.Bucket().Backend(r.Key)
 	} else {
-		config.Backend = r.server().Backend(r.key)
+		config.Backend = r.Server().Backend(r.Key)
 	}
-	_, err = os.Stat(r.lockFile())
+	_, err = os.Stat(r.LockFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return tofu.Init{}, err
 	}
@@ -148,13 +148,13 @@ func (r *root) settings() (config tofu.Init, err error) {
 	return config, nil
 }
 
-func (r *root) lockFile() string { return filepath.Join(r.dir, ".terraform.lock.hcl") }
+func (r *Layer) LockFile() string { return filepath.Join(r.Dir, ".terraform.lock.hcl") }
 
-// stampOf reads that of a state; it is zero if there is none.
-func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) {
-	read := s.server().Stamp
-	if s.store != nil {
-		read = s.store.Stamp
+// StateStamp reads that of a state; it is zero if there is none.
+func (s *Run) StateStamp(ctx context.Context, key string) (state.Stamp, error) {
+	read := s.Server().Stamp
+	if s.Store != nil {
+		read = s.Store.Stamp
 	}
 	stamp, err := read(ctx, key)
 	if errors.Is(err, state.ErrNone) {
@@ -163,30 +163,30 @@ func (s *session) stampOf(ctx context.Context, key string) (state.Stamp, error) 
 	return stamp, err
 }
 
-// run runs a command of tofu, which command names in an error.
-func (r *root) run(ctx context.Context, command string, args ...string) error {
-	code, err := r.tool.Events(ctx, r.event(nil), r.other, args...)
+// Tofu runs a command of tofu, which command names in an error.
+func (r *Layer) Tofu(ctx context.Context, command string, args ...string) error {
+	code, err := r.Tool.Events(ctx, r.event(nil), r.other, args...)
 	if err != nil || code != tofu.ExitOK {
-		return r.failed(ctx, command, err)
+		return r.Failed(ctx, command, err)
 	}
 	return nil
 }
 
-// read is run, and returns what the command prints.
-func (r *root) read(ctx context.Context, command string, args ...string) ([]byte, error) {
-	data, code, err := r.tool.Output(ctx, args...)
+// TofuOutput is run, and returns what the command prints.
+func (r *Layer) TofuOutput(ctx context.Context, command string, args ...string) ([]byte, error) {
+	data, code, err := r.Tool.Output(ctx, args...)
 	if err != nil || code != tofu.ExitOK {
-		return nil, r.failed(ctx, command, err)
+		return nil, r.Failed(ctx, command, err)
 	}
 	return data, nil
 }
 
-// failed makes the error of a tofu command that did not end well, and shows why.
+// Failed makes the error of a tofu command that did not end well, and shows why.
 // Where not all values are known that it may hold, a tool's own text is dropped.
-func (r *root) failed(ctx context.Context, command string, err error) error {
+func (r *Layer) Failed(ctx context.Context, command string, err error) error {
 	doubt := r.doubt(ctx, command)
 	dropped := false
-	for _, d := range r.diagnostics {
+	for _, d := range r.Diagnostics {
 		if d.Severity != "error" {
 			continue
 		}
@@ -195,7 +195,7 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 		}
 		r.complain(explain(d))
 	}
-	if text := r.noise.String(); text != "" {
+	if text := r.ToolOutput.String(); text != "" {
 		if doubt == "" {
 			r.complain(strings.TrimSpace(text))
 		} else {
@@ -205,29 +205,29 @@ func (r *root) failed(ctx context.Context, command string, err error) error {
 	if dropped {
 		r.complain("what tofu said of this is dropped, as it may hold secrets: " + doubt)
 	}
-	r.noise.Reset()
+	r.ToolOutput.Reset()
 	if ctx.Err() != nil {
-		return fmt.Errorf("tofu %s of %s was stopped", command, r.name)
+		return fmt.Errorf("tofu %s of %s was stopped", command, r.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("tofu %s of %s failed", command, r.name)
+	return fmt.Errorf("tofu %s of %s failed", command, r.Name)
 }
 
 // doubt says why the redactor may not know all values that a failed command can
 // have told of. It is empty if there is no reason.
-func (r *root) doubt(ctx context.Context, command string) string {
+func (r *Layer) doubt(ctx context.Context, command string) string {
 	if command == "init" {
 		return "" // it evaluates nothing
 	}
-	if r.unwritten {
+	if r.Unwritten {
 		return "the state that this run made could not be written, and its sensitive values are not known"
 	}
 	if ctx.Err() != nil {
 		return "the run was stopped before the sensitive values of the state could be read"
 	}
-	if err := r.learn(ctx); err != nil {
+	if err := r.Learn(ctx); err != nil {
 		return "the state could not be read, and its sensitive values are not known"
 	}
 	return ""
@@ -240,17 +240,17 @@ func ofState(d tofu.Diagnostic) bool {
 }
 
 // complain keeps a tool's own words for the console.
-func (r *root) complain(text string) { r.complaints.WriteString(r.name + ": " + plain(text) + "\n") }
+func (r *Layer) complain(text string) { r.Complaints.WriteString(r.Name + ": " + plain(text) + "\n") }
 
-// complainsOfState says that tofu told of an error with the state, such as that it could
+// ComplainsOfState says that tofu told of an error with the state, such as that it could
 // not be written.
-func (r *root) complainsOfState() bool {
-	return slices.ContainsFunc(r.diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && ofState(d) })
+func (r *Layer) ComplainsOfState() bool {
+	return slices.ContainsFunc(r.Diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && ofState(d) })
 }
 
-// learn has the redactor know what the state holds that is marked as sensitive.
-func (r *root) learn(ctx context.Context) error {
-	tool := r.tool
+// Learn has the redactor know what the state holds that is marked as sensitive.
+func (r *Layer) Learn(ctx context.Context) error {
+	tool := r.Tool
 	tool.Stderr = nil
 	data, code, err := tool.Output(ctx, tofu.ShowStateArgs()...)
 	if err != nil {
@@ -260,7 +260,7 @@ func (r *root) learn(ctx context.Context) error {
 		return fmt.Errorf("tofu show ended with code %d", code)
 	}
 	values, err := plan.Sensitive(data)
-	r.hideMarked(values...)
+	r.AddMarked(values...)
 	return err
 }
 

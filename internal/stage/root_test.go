@@ -28,7 +28,7 @@ func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
 // All of an output that has no end is taken, and only its first part is kept, whichever
 // way it comes.
 func TestNoise(t *testing.T) {
-	var n noise
+	var n ToolOutput
 	write := func(text string, kept int) {
 		t.Helper()
 		before := len(n.String())
@@ -56,7 +56,7 @@ func TestNoise(t *testing.T) {
 
 // Both outputs of a tool may write at once.
 func TestNoiseAtOnce(t *testing.T) {
-	var n noise
+	var n ToolOutput
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -107,7 +107,7 @@ func TestComplainsOfState(t *testing.T) {
 		"a warning": {[]tofu.Diagnostic{{Severity: "warning", Summary: "Old state"}}, false},
 		"another":   {[]tofu.Diagnostic{{Severity: "error", Summary: "No wood"}}, false},
 	} {
-		if got := (&root{diagnostics: c.diagnostics}).complainsOfState(); got != c.want {
+		if got := (&Layer{Diagnostics: c.diagnostics}).ComplainsOfState(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -166,18 +166,18 @@ func TestFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, _ := quiet(t, "apply")
-			r := &root{session: s, name: "test", unwritten: c.unwritten, diagnostics: c.diagnostics}
-			_, _ = r.noise.Write([]byte(c.noise))
+			r := &Layer{Run: s, Name: "test", Unwritten: c.unwritten, Diagnostics: c.diagnostics}
+			_, _ = r.ToolOutput.Write([]byte(c.noise))
 			if c.ctx == nil {
 				c.ctx = t.Context()
 			}
-			if err := r.failed(c.ctx, c.command, c.err); err == nil || err.Error() != c.want {
+			if err := r.Failed(c.ctx, c.command, c.err); err == nil || err.Error() != c.want {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if got := s.complaints.String(); got != c.complaints {
+			if got := s.Complaints.String(); got != c.complaints {
 				t.Errorf("it complains %q, want %q", got, c.complaints)
 			}
-			if r.noise.String() != "" {
+			if r.ToolOutput.String() != "" {
 				t.Error("the next command says it once more")
 			}
 		})
@@ -187,19 +187,19 @@ func TestFailed(t *testing.T) {
 // Tofu is told where the state is, and to leave a lock file alone that is there.
 func TestSettings(t *testing.T) {
 	d := newDesk(t)
-	d.environment.State.S3 = &environment.S3{Bucket: "state"}
+	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
 	config, err := d.settings()
 	if err != nil || config.ReadOnly || config.Backend["bucket"] != "state" || config.Backend["key"] != testKey {
 		t.Errorf("%+v, %v", config, err)
 	}
-	must(t, os.WriteFile(d.lockFile(), nil, 0o600))
-	d.store = nil
-	d.environment.State = environment.State{HTTP: &environment.HTTP{Address: "https://state.example.org"}}
+	must(t, os.WriteFile(d.LockFile(), nil, 0o600))
+	d.Store = nil
+	d.Environment.State = environment.State{HTTP: &environment.HTTP{Address: "https://state.example.org"}}
 	config, err = d.settings()
 	if err != nil || !config.ReadOnly || !strings.HasPrefix(config.Backend["address"], "https://state.example.org/") {
 		t.Errorf("%+v, %v", config, err)
 	}
-	d.dir = d.lockFile()
+	d.Dir = d.LockFile()
 	if config, err := d.settings(); err == nil {
 		t.Errorf("a lock file that cannot be looked at: %+v", config)
 	}
@@ -210,21 +210,21 @@ func TestSettings(t *testing.T) {
 func TestWithoutTofu(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
-	d.environment.State.S3 = &environment.S3{Bucket: "state"}
-	_, listed := d.outputs(t.Context())
-	for command, err := range map[string]error{"init": d.init(t.Context()), "learn": d.learn(t.Context()), "state list": d.listState(t.Context()), "output": listed} {
+	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
+	_, listed := d.Outputs(t.Context())
+	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.Learn(t.Context()), "state list": d.listState(t.Context()), "output": listed} {
 		if !errors.Is(err, tofu.ErrNotStarted) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+	if err := d.Init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("with a state that cannot be read: %v", err)
 	}
 	d.fault = nil
-	must(t, os.WriteFile(filepath.Join(d.dir, "file"), nil, 0o600))
-	d.dir = filepath.Join(d.dir, "file")
-	if err := d.init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+	must(t, os.WriteFile(filepath.Join(d.Dir, "file"), nil, 0o600))
+	d.Dir = filepath.Join(d.Dir, "file")
+	if err := d.Init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("with a lock file that cannot be looked at: %v", err)
 	}
 }
@@ -242,7 +242,7 @@ func newLayers(t *testing.T, variables map[string]string) *vault {
 		all[variable] = value
 	}
 	v.seal(vaultFile, all)
-	must(t, v.load())
+	must(t, v.Load())
 	return v
 }
 
@@ -251,26 +251,26 @@ func newLayers(t *testing.T, variables map[string]string) *vault {
 func TestRoots(t *testing.T) {
 	for layer, want := range map[string][]string{"": {"net", "app"}, "app": {"app"}} {
 		v := newLayers(t, map[string]string{"OS_PASSWORD": "of-the-cloud-3", "ANSIBLE_PASSWORD": "of-another-4", "SMTP_PASSWORD": "of-another-5"})
-		v.Layer = layer
-		roots, err := v.roots()
+		v.OnlyLayer = layer
+		roots, err := v.Layers()
 		must(t, err)
 		var names, rows []string
 		for _, r := range roots {
-			names = append(names, r.name)
-			if r.key != "test/"+r.name+".tfstate" || r.dir != v.path("repository/environments/test", r.name) || r.layer.Path != r.name {
-				t.Errorf("%s: %q, %q, %+v", r.name, r.key, r.dir, r.layer)
+			names = append(names, r.Name)
+			if r.Key != "test/"+r.Name+".tfstate" || r.Dir != v.Path("repository/environments/test", r.Name) || r.Config.Path != r.Name {
+				t.Errorf("%s: %q, %q, %+v", r.Name, r.Key, r.Dir, r.Config)
 			}
-			if r.tool.Dir != r.dir || !slices.Contains(r.tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.tool.Stderr != &r.noise {
-				t.Errorf("%s: %+v", r.name, r.tool)
+			if r.Tool.Dir != r.Dir || !slices.Contains(r.Tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.Tool.Stderr != &r.ToolOutput {
+				t.Errorf("%s: %+v", r.Name, r.Tool)
 			}
-			if _, err := os.Stat(filepath.Join(r.dir, "main.tf")); err != nil {
+			if _, err := os.Stat(filepath.Join(r.Dir, "main.tf")); err != nil {
 				t.Error(err)
 			}
 		}
-		for _, row := range v.result.Layers {
+		for _, row := range v.Result.Layers {
 			rows = append(rows, row.Name)
 		}
-		if !slices.Equal(names, want) || !slices.Equal(rows, want) || v.tools == nil {
+		if !slices.Equal(names, want) || !slices.Equal(rows, want) || v.Tools == nil {
 			t.Errorf("%q, %q", names, rows)
 		}
 		if got := v.stderr.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
@@ -278,7 +278,7 @@ func TestRoots(t *testing.T) {
 		}
 	}
 	v := newLayers(t, nil)
-	_, err := v.roots()
+	_, err := v.Layers()
 	must(t, err)
 	if got := v.stderr.String(); strings.Contains(got, "is not given") {
 		t.Errorf("it says %q", got)
@@ -290,12 +290,12 @@ func TestRoots(t *testing.T) {
 func TestRootsRefuses(t *testing.T) {
 	v := newLayers(t, nil)
 	v.write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
-	_, err := v.roots()
+	_, err := v.Layers()
 	refuses(t, err, `data "external" runs a program, and environment test does not allow it`, "")
 	v = newLayers(t, map[string]string{state.Passphrase: "weak"})
-	_, err = v.roots()
+	_, err = v.Layers()
 	refuses(t, err, "STATE_PASSPHRASE has 4 characters", "")
 	v = newLayers(t, map[string]string{"HTTP_PROXY": "http://me:canary@proxy.example.org"})
-	_, err = v.roots()
+	_, err = v.Layers()
 	refuses(t, err, "HTTP_PROXY sends a password", "")
 }

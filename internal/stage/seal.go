@@ -32,23 +32,23 @@ const (
 
 var commitPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// checkSeal refuses what cannot stand in a manifest, before anything is planned.
-func (s *session) checkSeal() error {
+// CheckSeal refuses what cannot stand in a manifest, before anything is planned.
+func (s *Run) CheckSeal() error {
 	for flag, value := range map[string]string{"--commit": s.Commit, "--base": s.Base} {
 		if value != "" && !commitPattern.MatchString(value) {
 			return refusal.New("git rev-parse HEAD", "%s is %q, which is no commit's hash", flag, value)
 		}
 	}
-	if s.Keep && s.store == nil {
-		return refusal.New("dagger call plan-files --env="+s.Environment+" export --path=.slipway/plan", "the state of %s is in no bucket, so its plan cannot be kept there", s.Environment)
+	if s.Keep && s.Store == nil {
+		return refusal.New("dagger call plan-files --env="+s.Env+" export --path=.slipway/plan", "the state of %s is in no bucket, so its plan cannot be kept there", s.Env)
 	}
 	return nil
 }
 
-// seal leaves the sealed plan of the root beside the result, and in the state's
+// Seal leaves the sealed plan of the root beside the result, and in the state's
 // bucket if it is to be kept. With after, the name of an earlier layer that
 // changes, there is no plan to seal: this one has to be planned again then.
-func (r *root) seal(ctx context.Context, summary plan.Summary, after string) error {
+func (r *Layer) Seal(ctx context.Context, summary plan.Summary, after string) error {
 	bindings, err := r.bindings(ctx)
 	if err != nil {
 		return err
@@ -58,27 +58,27 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	m := manifest.Manifest{
-		RunID: r.RunID, Environment: r.Environment, Layer: r.name, Commit: r.Commit, Base: r.Base,
+		RunID: r.ID, Environment: r.Env, Layer: r.Name, Commit: r.Commit, Base: r.Base,
 		Created: now, Expires: now.Add(r.PlanLifetime), After: after, Bindings: bindings,
 		Changes: !summary.Empty(), Losses: summary.Losses(),
 	}
 	var sealed []byte
 	if after == "" {
-		data, err := r.workFolder().Read(r.inWork(r.planFile()))
+		data, err := r.Folder().Read(r.Inside(r.PlanFile()))
 		if err != nil {
 			return err
 		}
-		if sealed, err = secrets.Envelope(data, r.recipients); err != nil {
+		if sealed, err = secrets.Envelope(data, r.Recipients); err != nil {
 			return err
 		}
 		m.Plan = manifest.Digest(sealed)
 	}
-	data, err := manifest.Seal(m, r.credentials[state.Passphrase])
+	data, err := manifest.Seal(m, r.Credentials[state.Passphrase])
 	if err != nil {
 		return err
 	}
-	r.sealed = append(r.sealed, manifest.Part{Layer: r.name, Data: data})
-	folder := filepath.Join(r.Out, "plan", r.fileName())
+	r.sealed = append(r.sealed, manifest.Part{Layer: r.Name, Data: data})
+	folder := filepath.Join(r.Out, "plan", r.FileName())
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -98,64 +98,64 @@ func (r *root) seal(ctx context.Context, summary plan.Summary, after string) err
 
 // kept is the folder in the bucket of the plans of a state, by what they are
 // plans of.
-func (r *root) kept() string { return r.keptPlans() + r.inputs[len("sha256:"):] + "/" }
+func (r *Layer) kept() string { return r.keptPlans() + r.Inputs[len("sha256:"):] + "/" }
 
-func (r *root) keptPlans() string { return "plans/" + r.key + "/" }
+func (r *Layer) keptPlans() string { return "plans/" + r.Key + "/" }
 
 // keep puts a sealed plan into the bucket, in the place of an earlier one of the
 // same files, and takes away those that have expired.
-func (r *root) keep(ctx context.Context, sealed, data []byte) error {
+func (r *Layer) keep(ctx context.Context, sealed, data []byte) error {
 	if sealed != nil {
-		if err := r.store.Write(ctx, r.kept()+planName, sealed); err != nil {
+		if err := r.Store.Write(ctx, r.kept()+planName, sealed); err != nil {
 			return err
 		}
 	}
 	// Last, because what it says must be there.
-	if err := r.store.Write(ctx, r.kept()+manifestName, data); err != nil {
+	if err := r.Store.Write(ctx, r.kept()+manifestName, data); err != nil {
 		return err
 	}
-	objects, err := r.store.List(ctx, r.keptPlans())
+	objects, err := r.Store.List(ctx, r.keptPlans())
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
 		if o.Age > r.PlanLifetime+24*time.Hour {
-			if err := r.store.Remove(ctx, o.Key); err != nil {
+			if err := r.Store.Remove(ctx, o.Key); err != nil {
 				return err
 			}
 		}
 	}
 	if sealed != nil {
-		fmt.Fprintf(&r.report, "%s: the plan is kept until it is applied, %s at the latest\n", r.name, time.Now().Add(r.PlanLifetime).UTC().Format(time.DateOnly))
+		fmt.Fprintf(&r.Report, "%s: the plan is kept until it is applied, %s at the latest\n", r.Name, time.Now().Add(r.PlanLifetime).UTC().Format(time.DateOnly))
 	}
 	return nil
 }
 
 // bindings are what a plan of the root depends on now, but for the lock file,
 // which only init completes.
-func (r *root) bindings(ctx context.Context) (manifest.Bindings, error) {
-	tools, err := r.tools()
+func (r *Layer) bindings(ctx context.Context) (manifest.Bindings, error) {
+	tools, err := r.Tools()
 	if err != nil {
 		return manifest.Bindings{}, err
 	}
-	images, err := r.images()
+	images, err := r.Images()
 	if err != nil {
 		return manifest.Bindings{}, err
 	}
-	b := manifest.Bindings{Inputs: r.inputs, Tools: tools, Images: images, State: r.stamp, Upstream: map[string]state.Stamp{}}
-	for _, layer := range r.environment.Layers {
-		if layer == r.layer {
+	b := manifest.Bindings{Inputs: r.Inputs, Tools: tools, Images: images, State: r.Stamp, Upstream: map[string]state.Stamp{}}
+	for _, layer := range r.Environment.Layers {
+		if layer == r.Config {
 			break
 		}
-		if b.Upstream[r.environment.LayerName(layer)], err = r.stampOf(ctx, r.environment.StateKey(layer)); err != nil {
+		if b.Upstream[r.Environment.LayerName(layer)], err = r.StateStamp(ctx, r.Environment.StateKey(layer)); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
 }
 
-func (r *root) lockFileDigest() (string, error) {
-	data, err := r.workFolder().Read(r.inWork(r.lockFile()))
+func (r *Layer) lockFileDigest() (string, error) {
+	data, err := r.Folder().Read(r.Inside(r.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // of a root without providers
 	}
@@ -196,9 +196,9 @@ func digestFile(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), err
 }
 
-// images are those that this container was made of, by the pins that came along.
-func (s *session) images() (map[string]string, error) {
-	f, err := os.Open(s.Pins)
+// Images are those that this container was made of, by the pins that came along.
+func (s *Run) Images() (map[string]string, error) {
+	f, err := os.Open(s.PinsFile)
 	if errors.Is(err, fs.ErrNotExist) { // or none is named
 		return nil, nil
 	}
@@ -208,7 +208,7 @@ func (s *session) images() (map[string]string, error) {
 	defer f.Close()
 	list, err := pins.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Pins, err)
+		return nil, fmt.Errorf("%s: %w", s.PinsFile, err)
 	}
 	images := map[string]string{}
 	for _, p := range list {

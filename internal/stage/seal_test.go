@@ -33,12 +33,12 @@ func TestCheckSeal(t *testing.T) {
 		"kept without a bucket": {o: Options{Keep: true}, message: "the state of test is in no bucket, so its plan cannot be kept there", hint: "dagger call plan-files --env=test export --path=.slipway/plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &session{Options: c.o}
-			s.Environment = "test"
+			s := &Run{Options: c.o}
+			s.Env = "test"
 			if c.bucket {
-				s.store = &state.Store{}
+				s.Store = &state.Store{}
 			}
-			if err := s.checkSeal(); c.message != "" {
+			if err := s.CheckSeal(); c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
@@ -53,14 +53,14 @@ const aPlan = "plan with values"
 func planning(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t)
-	d.credentials = map[string]string{state.Passphrase: deskPassphrase}
-	d.inputs = "sha256:" + strings.Repeat("a", 64)
-	d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.Inputs = "sha256:" + strings.Repeat("a", 64)
+	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	d.PlanLifetime, d.Commit, d.Base = time.Hour, "0123456", "6543210"
-	d.dir = d.path("repository")
-	must(t, d.workFolder().Make("plans", "repository"))
-	must(t, d.workFolder().Write(d.inWork(d.planFile()), []byte(aPlan)))
-	must(t, d.workFolder().Write(d.inWork(d.lockFile()), []byte("locks")))
+	d.Dir = d.Path("repository")
+	must(t, d.Folder().Make("plans", "repository"))
+	must(t, d.Folder().Write(d.Inside(d.PlanFile()), []byte(aPlan)))
+	must(t, d.Folder().Write(d.Inside(d.LockFile()), []byte("locks")))
 	return d
 }
 
@@ -83,14 +83,14 @@ func TestSeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
 			d.Keep = c.keep
-			must(t, d.seal(t.Context(), aLoss, c.after))
+			must(t, d.Seal(t.Context(), aLoss, c.after))
 			folder := filepath.Join(d.Out, "plan", "test")
 			data, err := os.ReadFile(filepath.Join(folder, manifestName))
 			must(t, err)
 			m, err := manifest.Open(data, deskPassphrase)
 			must(t, err)
 			if m.RunID != "me" || m.Environment != "test" || m.Layer != "test" || m.Commit != "0123456" || m.Base != "6543210" || m.After != c.after ||
-				!m.Changes || len(m.Losses) != 1 || m.Expires.Sub(m.Created) != time.Hour || m.Bindings.Inputs != d.inputs || m.Bindings.LockFile != manifest.Digest([]byte("locks")) {
+				!m.Changes || len(m.Losses) != 1 || m.Expires.Sub(m.Created) != time.Hour || m.Bindings.Inputs != d.Inputs || m.Bindings.LockFile != manifest.Digest([]byte("locks")) {
 				t.Errorf("%+v", m)
 			}
 			if len(d.sealed) != 1 || d.sealed[0].Layer != "test" || string(d.sealed[0].Data) != string(data) {
@@ -101,10 +101,10 @@ func TestSeal(t *testing.T) {
 				if !errors.Is(err, fs.ErrNotExist) || m.Plan != "" {
 					t.Errorf("there is a plan: %v, %q", err, m.Plan)
 				}
-			} else if opened, err := d.identity.Open(sealed); err != nil || string(opened) != aPlan || m.Plan != manifest.Digest(sealed) {
+			} else if opened, err := d.Identity.Open(sealed); err != nil || string(opened) != aPlan || m.Plan != manifest.Digest(sealed) {
 				t.Errorf("the plan: %q, %v", opened, err)
 			}
-			objects, err := d.store.List(t.Context(), "plans/")
+			objects, err := d.Store.List(t.Context(), "plans/")
 			must(t, err)
 			var keys []string
 			for _, o := range objects {
@@ -115,7 +115,7 @@ func TestSeal(t *testing.T) {
 				t.Errorf("kept: %q", got)
 			}
 			if c.keep && c.after == "" {
-				kept, err := d.store.Read(t.Context(), d.kept()+planName)
+				kept, err := d.Store.Read(t.Context(), d.kept()+planName)
 				if err != nil || string(kept) != string(sealed) {
 					t.Errorf("another is kept: %v", err)
 				}
@@ -126,8 +126,8 @@ func TestSeal(t *testing.T) {
 		})
 	}
 	d := planning(t)
-	must(t, os.Remove(d.lockFile()))
-	must(t, d.seal(t.Context(), plan.Summary{}, ""))
+	must(t, os.Remove(d.LockFile()))
+	must(t, d.Seal(t.Context(), plan.Summary{}, ""))
 	if m, err := manifest.Open(d.sealed[0].Data, deskPassphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
 		t.Errorf("of nothing, without providers: %+v, %v", m, err)
 	}
@@ -152,14 +152,14 @@ func TestSealFails(t *testing.T) {
 		before func(d *desk)
 		want   string
 	}{
-		"without the tools' digests": {func(d *desk) { d.tools = func() (map[string]string, error) { return nil, errors.New("no digest") } }, "no digest"},
+		"without the tools' digests": {func(d *desk) { d.Tools = func() (map[string]string, error) { return nil, errors.New("no digest") } }, "no digest"},
 		"a link for a lock file": {func(d *desk) {
-			must(t, os.Remove(d.lockFile()))
-			must(t, os.Symlink("/etc/passwd", d.lockFile()))
+			must(t, os.Remove(d.LockFile()))
+			must(t, os.Symlink("/etc/passwd", d.LockFile()))
 		}, "is no regular file"},
-		"no plan":          {func(d *desk) { must(t, os.Remove(d.planFile())) }, "no such file"},
-		"nobody to read":   {func(d *desk) { d.recipients = nil }, "no age recipient"},
-		"no passphrase":    {func(d *desk) { d.credentials = nil }, "without a passphrase"},
+		"no plan":          {func(d *desk) { must(t, os.Remove(d.PlanFile())) }, "no such file"},
+		"nobody to read":   {func(d *desk) { d.Recipients = nil }, "no age recipient"},
+		"no passphrase":    {func(d *desk) { d.Credentials = nil }, "without a passphrase"},
 		"no place":         {func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
 		"no manifest":      {func(d *desk) { folder(d, manifestName) }, "is a directory"},
 		"no sealed plan":   {func(d *desk) { folder(d, planName) }, "is a directory"},
@@ -174,7 +174,7 @@ func TestSealFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
 			c.before(d)
-			if err := d.seal(t.Context(), aLoss, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := d.Seal(t.Context(), aLoss, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -186,10 +186,10 @@ func TestKeepTakesAway(t *testing.T) {
 	d := planning(t)
 	d.Keep = true
 	for lifetime, want := range map[time.Duration]int{-23 * time.Hour: 3, -48 * time.Hour: 0} {
-		must(t, d.store.Write(t.Context(), d.keptPlans()+"old/"+manifestName, []byte("old")))
+		must(t, d.Store.Write(t.Context(), d.keptPlans()+"old/"+manifestName, []byte("old")))
 		d.PlanLifetime = lifetime
-		must(t, d.seal(t.Context(), aLoss, ""))
-		if objects, err := d.store.List(t.Context(), d.keptPlans()); err != nil || len(objects) != want {
+		must(t, d.Seal(t.Context(), aLoss, ""))
+		if objects, err := d.Store.List(t.Context(), d.keptPlans()); err != nil || len(objects) != want {
 			t.Errorf("plans for %s: %d are left, %v", lifetime, len(objects), err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestImages(t *testing.T) {
 		"no pins":        {pins: filepath.Join(dir, "broken"), want: "broken: line 1"},
 		"not to be read": {pins: filepath.Join(dir, "pins", "x"), want: "not a directory"},
 	} {
-		images, err := (&session{Options: Options{Pins: c.pins}}).images()
+		images, err := (&Run{Options: Options{PinsFile: c.pins}}).Images()
 		if len(images) != c.images || c.images > 0 && images["OPENTOFU"] != "ghcr.io/opentofu/opentofu@"+digest {
 			t.Errorf("%s: %v", name, images)
 		}
@@ -252,14 +252,14 @@ func TestImages(t *testing.T) {
 func TestBindingsOfLayers(t *testing.T) {
 	d := planning(t)
 	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
-	d.environment.Layers, d.layer = layers, layers[2]
-	must(t, d.store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
+	d.Environment.Layers, d.Config = layers, layers[2]
+	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
 	b, err := d.bindings(t.Context())
 	must(t, err)
 	if len(b.Upstream) != 2 || b.Upstream["app"].Serial != 4 {
 		t.Errorf("%+v", b.Upstream)
 	}
-	must(t, d.store.Write(t.Context(), "test/app.tfstate", []byte("x")))
+	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte("x")))
 	if _, err := d.bindings(t.Context()); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}

@@ -180,7 +180,7 @@ func TestBlackBoxPlanCredentials(t *testing.T) {
 
 	key := filepath.Join(t.TempDir(), "planner.txt")
 	p.file(key, planner.String()+"\n")
-	by := func(o *Options) { o.Identity = key }
+	by := func(o *Options) { o.IdentityFile = key }
 	planned := p.run("plan", keep, by).must(t, Changes)
 	for _, stage := range []string{"apply", "destroy", "recover", "unlock"} {
 		p.run(stage, by, confirm).must(t, BadInput).says(t, "credentials/test.enc.env")
@@ -272,15 +272,15 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 
 	// A plan of the second layer alone holds only while the first stays as it is.
 	p.write("environments/test/apps/web/main.tf", strings.Replace(root, "input = 1", "input = 2", 1))
-	second := p.run("plan", func(o *Options) { o.Layer = "apps/web" }).must(t, Changes)
+	second := p.run("plan", func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, Changes)
 	p.put("test/base.tfstate", func(old []byte) []byte { return bytes.Replace(old, []byte(`"serial":1`), []byte(`"serial":2`), 1) })
-	p.run("apply", planOf(second), func(o *Options) { o.Layer = "apps/web" }).must(t, BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
+	p.run("apply", planOf(second), func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
 	// The plan of one layer is none of another.
 	web, base := filepath.Join(second.out, "plan/apps--web"), filepath.Join(second.out, "plan/base")
 	if err := os.Rename(web, base); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", planOf(second), func(o *Options) { o.Layer = "base" }).must(t, BadInput).says(t, "the plan is one of layer apps/web and not of base")
+	p.run("apply", planOf(second), func(o *Options) { o.OnlyLayer = "base" }).must(t, BadInput).says(t, "the plan is one of layer apps/web and not of base")
 }
 
 // Everything that a plan depends on is bound to it: what differs is named, and no
@@ -306,8 +306,8 @@ func TestBlackBoxBindings(t *testing.T) {
 			}
 		}, says: "the state has changed"},
 		"an image": {option: func(o *Options) {
-			o.Pins = filepath.Join(o.Work, "pins.env")
-			if err := os.WriteFile(o.Pins, []byte("DEBIAN=docker.io/library/debian:trixie@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
+			o.PinsFile = filepath.Join(o.Work, "pins.env")
+			if err := os.WriteFile(o.PinsFile, []byte("DEBIAN=docker.io/library/debian:trixie@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
 				panic(err)
 			}
 		}, says: "the image DEBIAN has changed"},
@@ -521,7 +521,7 @@ resource "terraform_data" "slow" {
 			o := options[i]
 			seen(planned)(&o)
 			o.Stdout, o.Stderr = &output, &output
-			both[i] = ended{code: Run(t.Context(), "apply", o), stdout: output.String()}
+			both[i] = ended{code: Main(t.Context(), "apply", o), stdout: output.String()}
 		})
 	}
 	group.Wait()

@@ -20,11 +20,11 @@ import (
 func newSealedShop(t *testing.T, code string) *desk {
 	t.Helper()
 	d := newShop(t, "")
-	d.environment.State.S3 = &environment.S3{Bucket: "state", Region: "us-east-1", Endpoint: d.url}
-	d.credentials = map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", state.Passphrase: deskPassphrase}
-	env, err := d.variables()
+	d.Environment.State.S3 = &environment.S3{Bucket: "state", Region: "us-east-1", Endpoint: d.url}
+	d.Credentials = map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", state.Passphrase: deskPassphrase}
+	env, err := d.Variables()
 	must(t, err)
-	d.tool = tofu.Runner{Dir: d.dir, Env: env, Stderr: &d.noise}
+	d.Tool = tofu.Runner{Dir: d.Dir, Env: env, Stderr: &d.ToolOutput}
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+code)
 	return d
 }
@@ -36,35 +36,35 @@ func TestBlackBoxChange(t *testing.T) {
 	d := newSealedShop(t, shopCode)
 	outputs, err := d.change(t.Context(), tofu.Plan{})
 	must(t, err)
-	if !d.row.Applied || string(outputs["name"].Value) != `"one"` {
-		t.Errorf("applied: %v, outputs %v", d.row.Applied, outputs)
+	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` {
+		t.Errorf("applied: %v, outputs %v", d.Row.Applied, outputs)
 	}
 	d.says("2 to create")
-	stamp, err := d.store.Stamp(t.Context(), d.key)
+	stamp, err := d.Store.Stamp(t.Context(), d.Key)
 	must(t, err)
-	d.row.Applied = false
+	d.Row.Applied = false
 	outputs, err = d.change(t.Context(), tofu.Plan{})
 	must(t, err)
-	if d.row.Applied || string(outputs["name"].Value) != `"one"` || d.stamp != stamp {
-		t.Errorf("applied: %v, outputs %v, stamp %v of %v", d.row.Applied, outputs, d.stamp, stamp)
+	if d.Row.Applied || string(outputs["name"].Value) != `"one"` || d.Stamp != stamp {
+		t.Errorf("applied: %v, outputs %v, stamp %v of %v", d.Row.Applied, outputs, d.Stamp, stamp)
 	}
 	d.says("No changes")
 
-	d.environment.Protected = true
+	d.Environment.Protected = true
 	_, err = d.change(t.Context(), tofu.Plan{Destroy: true})
 	fails(t, err, "would now also delete, replace or forget terraform_data.one")
-	refuses(t, d.guardDestroy(t.Context(), []*root{d.root}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
+	refuses(t, d.guardDestroy(t.Context(), []*Layer{d.Layer}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
 	d.AllowDestroy = "terraform_data.one,terraform_data.two"
-	must(t, d.guardDestroy(t.Context(), []*root{d.root}))
+	must(t, d.guardDestroy(t.Context(), []*Layer{d.Layer}))
 	d.AllowDestroy = ""
-	d.environment.Protected = false
+	d.Environment.Protected = false
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {\n  input = local.none\n}\n")
 	_, err = d.change(t.Context(), tofu.Plan{})
 	fails(t, err, "tofu plan of test failed")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
 	_, err = d.change(t.Context(), tofu.Plan{})
 	refuses(t, err, "was interrupted", "dagger call recover --env=test")
-	if now, err := d.store.Stamp(t.Context(), d.key); err != nil || now != stamp {
+	if now, err := d.Store.Stamp(t.Context(), d.Key); err != nil || now != stamp {
 		t.Errorf("the state is now %v, %v", now, err)
 	}
 }
@@ -73,17 +73,17 @@ func TestBlackBoxChange(t *testing.T) {
 func TestBlackBoxInit(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "")
-	must(t, d.init(t.Context()))
-	if d.noise.String() != "" {
-		t.Errorf("it keeps %s", d.noise.String())
+	must(t, d.Init(t.Context()))
+	if d.ToolOutput.String() != "" {
+		t.Errorf("it keeps %s", d.ToolOutput.String())
 	}
 	d.file("main.tf", "terraform {")
-	fails(t, d.init(t.Context()), "tofu init of test failed")
-	if !strings.Contains(d.complaints.String(), "Unclosed configuration block") {
-		t.Errorf("complaints: %s", d.complaints.String())
+	fails(t, d.Init(t.Context()), "tofu init of test failed")
+	if !strings.Contains(d.Complaints.String(), "Unclosed configuration block") {
+		t.Errorf("complaints: %s", d.Complaints.String())
 	}
-	must(t, d.store.Write(t.Context(), d.key, []byte(`{"version":4,"serial":9,"lineage":"x"}`)))
-	fails(t, d.init(t.Context()), "is not encrypted")
+	must(t, d.Store.Write(t.Context(), d.Key, []byte(`{"version":4,"serial":9,"lineage":"x"}`)))
+	fails(t, d.Init(t.Context()), "is not encrypted")
 }
 
 // What was interrupted is recovered under a lock of recover's own, and forgotten only when
@@ -91,7 +91,7 @@ func TestBlackBoxInit(t *testing.T) {
 func TestBlackBoxRecoverRoot(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\n")
-	d.result.Stage = "recover"
+	d.Result.Stage = "recover"
 	must(t, d.recover(t.Context()))
 	d.says("test: nothing was interrupted\n")
 
@@ -130,7 +130,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	if keys := d.journals(); len(keys) > 0 {
 		t.Errorf("there is %q", keys)
 	}
-	must(t, d.store.Unlock(t.Context(), d.key, "laptop"))
+	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 
 	// One who is at work is not disturbed.
 	d.other(journal.Header{ID: "busy", Stage: "apply"})
@@ -143,20 +143,20 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, shopCode)
 	d.PlanLifetime = time.Hour
-	d.inputs = "sha256:" + strings.Repeat("a", 64)
-	d.tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	d.Inputs = "sha256:" + strings.Repeat("a", 64)
+	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	// sealed plans and seals as a run of its own, and reads what it left.
-	sealed := func(run string, config tofu.Plan) reviewed {
+	sealed := func(run string, config tofu.Plan) Sealed {
 		t.Helper()
-		d.RunID, d.Out = run, t.TempDir()
-		must(t, d.init(t.Context()))
-		summary, err := d.planned(t.Context(), config)
+		d.ID, d.Out = run, t.TempDir()
+		must(t, d.Init(t.Context()))
+		summary, err := d.Plan(t.Context(), config)
 		must(t, err)
-		must(t, d.seal(t.Context(), summary, ""))
-		d.Plan = d.Out
-		p, err := d.verify(t.Context())
+		must(t, d.Seal(t.Context(), summary, ""))
+		d.PlanFolder = d.Out
+		p, err := d.Verify(t.Context())
 		must(t, err)
-		d.RunID = run + "-apply"
+		d.ID = run + "-apply"
 		return p
 	}
 	first := sealed("first", tofu.Plan{})
@@ -177,10 +177,10 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	d.locked("laptop")
 	_, err = d.applySealed(t.Context(), first)
 	refuses(t, err, "the state of test is locked by", "")
-	must(t, d.store.Unlock(t.Context(), d.key, "laptop"))
+	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	claimed := func() bool {
 		t.Helper()
-		_, err := d.store.Read(t.Context(), d.claimKey(first.Manifest))
+		_, err := d.Store.Read(t.Context(), d.ClaimKey(first.Manifest))
 		return err == nil
 	}
 	if claimed() {
@@ -188,19 +188,19 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	}
 	outputs, err := d.applySealed(t.Context(), first)
 	must(t, err)
-	if !d.row.Applied || string(outputs["name"].Value) != `"one"` || !claimed() {
-		t.Errorf("applied: %v, outputs %v, claimed: %v", d.row.Applied, outputs, claimed())
+	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` || !claimed() {
+		t.Errorf("applied: %v, outputs %v, claimed: %v", d.Row.Applied, outputs, claimed())
 	}
 	d.says("test: the plan of run first, made 20")
 	d.says("2 to create")
-	d.row.Applied, d.RunID = false, "another"
+	d.Row.Applied, d.ID = false, "another"
 	_, err = d.applySealed(t.Context(), first)
 	refuses(t, err, `the plan of test is being applied by run "first-apply"`, "")
 
 	empty := sealed("second", tofu.Plan{})
 	outputs, err = d.applySealed(t.Context(), empty)
-	if err != nil || d.row.Applied || string(outputs["name"].Value) != `"one"` {
-		t.Errorf("applied: %v, outputs %v, %v", d.row.Applied, outputs, err)
+	if err != nil || d.Row.Applied || string(outputs["name"].Value) != `"one"` {
+		t.Errorf("applied: %v, outputs %v, %v", d.Row.Applied, outputs, err)
 	}
 	d.says("test: No changes.\n")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
@@ -212,9 +212,9 @@ func TestBlackBoxApplySealed(t *testing.T) {
 func TestBlackBoxTakeInFails(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "resource \"terraform_data\" \"one\" {}\n")
-	must(t, d.init(t.Context()))
+	must(t, d.Init(t.Context()))
 	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
-		if refused := r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.key); refused {
+		if refused := r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.Key); refused {
 			w.WriteHeader(http.StatusForbidden)
 			return true
 		}
@@ -234,19 +234,19 @@ func TestBlackBoxEach(t *testing.T) {
 	d.Work = forTools(t)
 	d.withCode(twoLayers)
 	var names []string
-	must(t, d.each(t.Context(), func(r *root) error { names = append(names, r.name); return nil }))
+	must(t, d.Each(t.Context(), func(r *Layer) error { names = append(names, r.Name); return nil }))
 	if got := strings.Join(names, " "); got != "net app" {
 		t.Errorf("it looks at %s", got)
 	}
 	d.Work, names = forTools(t), nil
-	err := d.each(t.Context(), func(r *root) error { names = append(names, r.name); return errors.New("of " + r.name) })
+	err := d.Each(t.Context(), func(r *Layer) error { names = append(names, r.Name); return errors.New("of " + r.Name) })
 	fails(t, err, "of net")
 	d.Work = forTools(t)
-	planned := func(r *root, _ plan.Summary) error {
-		names = append(names, r.name)
-		return errors.New("plan of " + r.name)
+	planned := func(r *Layer, _ plan.Summary) error {
+		names = append(names, r.Name)
+		return errors.New("plan of " + r.Name)
 	}
-	fails(t, d.eachPlanned(t.Context(), d.checkSeal, planned), "plan of net")
+	fails(t, d.eachPlanned(t.Context(), d.CheckSeal, planned), "plan of net")
 	if got := strings.Join(names, " "); got != "net net" {
 		t.Errorf("it goes on: %s", got)
 	}

@@ -38,7 +38,7 @@ func (d *desk) onCloud() *deskCloud {
 		must(d.t, sim.Close())
 	})
 	url := server.URL + "/-/openstack"
-	d.credentials = map[string]string{
+	d.Credentials = map[string]string{
 		"OS_AUTH_URL": url + "/identity/v3/", "OS_REGION_NAME": openstack.Region, "OS_TENANT_NAME": "slipway", "OS_USERNAME": "user", "OS_PASSWORD": "word",
 	}
 	login, err := http.Post(url+"/identity/v3/auth/tokens", "application/json",
@@ -114,7 +114,7 @@ func TestSearchOne(t *testing.T) {
 			d := newDesk(t)
 			sim := d.onCloud()
 			if c.blind {
-				d.credentials = nil
+				d.Credentials = nil
 			}
 			var ids []string
 			for range c.networks {
@@ -122,7 +122,7 @@ func TestSearchOne(t *testing.T) {
 			}
 			sim.makeNetwork("another")
 			s := &search{
-				root: d.root, account: journal.Account{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
+				Layer: d.Layer, account: journal.Account{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
 				wishes: map[string]wish{address: {kind: network, values: map[string]any{"name": "one"}}},
 			}
@@ -173,11 +173,11 @@ func (d *desk) withOVH() {
 		_, _ = io.WriteString(w, answer)
 	}))
 	d.t.Cleanup(server.Close)
-	if d.credentials == nil {
-		d.credentials = map[string]string{}
+	if d.Credentials == nil {
+		d.Credentials = map[string]string{}
 	}
 	for name, value := range map[string]string{"OVH_ENDPOINT": server.URL, "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"} {
-		d.credentials[name] = value
+		d.Credentials[name] = value
 	}
 }
 
@@ -218,7 +218,7 @@ func TestFindAsks(t *testing.T) {
 	ovh := func(d *desk) { d.withOVH() }
 	broken := func(d *desk) {
 		d.withOVH()
-		d.credentials["OVH_ENDPOINT"] = "ovh-xx"
+		d.Credentials["OVH_ENDPOINT"] = "ovh-xx"
 	}
 	net := wish{network, map[string]any{"name": "one"}}
 	for name, c := range map[string]struct {
@@ -235,7 +235,7 @@ func TestFindAsks(t *testing.T) {
 		"neither":                          {clouds: []func(d *desk){openstack, broken}, w: wish{kind: "acme_thing"}},
 		"an OVH that is none":              {clouds: []func(d *desk){broken}, w: inService(database), unanswered: true},
 		"OpenStack, beside what is no OVH": {clouds: []func(d *desk){openstack, broken}, w: net, ids: 1, looked: true},
-		"an OpenStack that takes no login": {clouds: []func(d *desk){openstack, func(d *desk) { d.credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
+		"an OpenStack that takes no login": {clouds: []func(d *desk){openstack, func(d *desk) { d.Credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -275,7 +275,7 @@ func TestSearchReplaces(t *testing.T) {
 func TestSearchSince(t *testing.T) {
 	d := newDesk(t)
 	d.onCloud().makeNetwork("one")
-	s := &search{root: d.root, recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}}
+	s := &search{Layer: d.Layer, recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}}
 	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
 		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)
 		must(t, err)
@@ -362,7 +362,7 @@ func TestSearchAll(t *testing.T) {
 		t.Errorf("unknown: %q", unknown)
 	}
 	d.says(network + ".one was in flight (create), and the cloud has it\n")
-	d.openstack, d.credentials["OS_AUTH_URL"] = nil, "http://127.0.0.1:9/"
+	d.openstack, d.Credentials["OS_AUTH_URL"] = nil, "http://127.0.0.1:9/"
 	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
 		t.Errorf("without a cloud: %v, %v", found, unknown)
 	}

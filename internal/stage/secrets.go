@@ -25,15 +25,15 @@ type SecretsOptions struct {
 }
 
 // secretsCheck tells of each file who can read it and whether it is as it must be.
-func (s *session) secretsCheck(context.Context) error {
+func (s *Run) secretsCheck(context.Context) error {
 	var identity *secrets.Identity
-	err := s.readIdentity()
+	err := s.ReadIdentity()
 	var input *refusal.Error
 	switch {
 	case err == nil:
-		identity = &s.identity
+		identity = &s.Identity
 	case errors.As(err, &input):
-		s.report.WriteString("no age identity is given: the MACs were not checked\n")
+		s.Report.WriteString("no age identity is given: the MACs were not checked\n")
 	default:
 		return err
 	}
@@ -46,15 +46,15 @@ func (s *session) secretsCheck(context.Context) error {
 		switch {
 		case f.Fault != nil:
 			faults = append(faults, f)
-			fmt.Fprintf(&s.report, "%s: at fault: %v\n", f.Path, f.Fault)
+			fmt.Fprintf(&s.Report, "%s: at fault: %v\n", f.Path, f.Fault)
 		case f.Opened:
-			fmt.Fprintf(&s.report, "%s: read by %s; its MAC holds\n", f.Path, strings.Join(f.Recipients, ", "))
+			fmt.Fprintf(&s.Report, "%s: read by %s; its MAC holds\n", f.Path, strings.Join(f.Recipients, ", "))
 		default:
-			fmt.Fprintf(&s.report, "%s: read by %s; its MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
+			fmt.Fprintf(&s.Report, "%s: read by %s; its MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
 		}
 	}
 	if len(findings) == 0 {
-		s.report.WriteString("there is no file in credentials/\n")
+		s.Report.WriteString("there is no file in credentials/\n")
 	}
 	if len(faults) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (s *session) secretsCheck(context.Context) error {
 }
 
 // secretsSet puts one variable into a file, and makes the file if there is none.
-func (s *session) secretsSet(context.Context) error {
+func (s *Run) secretsSet(context.Context) error {
 	value, err := os.ReadFile(s.Secrets.Value)
 	if err != nil {
 		return refusal.New("dagger call secrets set --file=… --variable=… --value=env://VALUE", "no value is given")
@@ -75,23 +75,23 @@ func (s *session) secretsSet(context.Context) error {
 	// A value that comes from a file or a command ends in a line break that is no
 	// part of it.
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
-	s.hide(text)
+	s.Add(text)
 	return s.changeOne(map[string]string{s.Secrets.Variable: text})
 }
 
 // secretsEdit puts all variables of a dotenv file into a SOPS file.
-func (s *session) secretsEdit(context.Context) error {
+func (s *Run) secretsEdit(context.Context) error {
 	data, err := os.ReadFile(s.Secrets.Content)
 	if err != nil {
 		return refusal.New("dagger call secrets edit --file=… --content=file:///dev/shm/new.env", "no content is given")
 	}
-	s.hide(strings.Split(string(data), "\n")...)
+	s.Add(strings.Split(string(data), "\n")...)
 	values, err := readDotenv(data)
 	if err != nil {
 		return refusal.New("write NAME=value on each line, and each name once", "the content is no dotenv file")
 	}
 	for _, value := range values {
-		s.hide(value)
+		s.Add(value)
 	}
 	if len(values) == 0 {
 		return refusal.New("write NAME=value on each line", "the content holds no variable")
@@ -99,12 +99,12 @@ func (s *session) secretsEdit(context.Context) error {
 	return s.changeOne(values)
 }
 
-func (s *session) changeOne(values map[string]string) error {
+func (s *Run) changeOne(values map[string]string) error {
 	name, err := s.secretsFile()
 	if err != nil {
 		return err
 	}
-	if err := s.readIdentity(); err != nil {
+	if err := s.ReadIdentity(); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(filepath.Join(s.Repository, name))
@@ -116,23 +116,23 @@ func (s *session) changeOne(values map[string]string) error {
 		if data, err = secrets.Seal(name, values, recipients); err != nil {
 			return refusal.New("name the variable with letters, digits and _", "%v", err)
 		}
-		fmt.Fprintf(&s.report, "%s: made, for %s\n", name, strings.Join(recipients, ", "))
-		return s.changed(name, data)
+		fmt.Fprintf(&s.Report, "%s: made, for %s\n", name, strings.Join(recipients, ", "))
+		return s.LeaveChanged(name, data)
 	}
 	if err != nil {
 		return err
 	}
 	for _, variable := range slices.Sorted(maps.Keys(values)) {
-		if data, err = secrets.Set(name, data, s.identity, variable, values[variable]); err != nil {
-			return refuseSecrets(name, err)
+		if data, err = secrets.Set(name, data, s.Identity, variable, values[variable]); err != nil {
+			return RefuseSecrets(name, err)
 		}
-		fmt.Fprintf(&s.report, "%s: %s is set\n", name, variable)
+		fmt.Fprintf(&s.Report, "%s: %s is set\n", name, variable)
 	}
-	return s.changed(name, data)
+	return s.LeaveChanged(name, data)
 }
 
 // secretsFile is the file that is named, from the repository's root.
-func (s *session) secretsFile() (string, error) {
+func (s *Run) secretsFile() (string, error) {
 	name := s.Secrets.File
 	if !strings.HasPrefix(name, secrets.Folder+"/") {
 		name = secrets.Folder + "/" + name
@@ -144,25 +144,25 @@ func (s *session) secretsFile() (string, error) {
 }
 
 // secretsRotate gives files a new data key.
-func (s *session) secretsRotate(context.Context) error {
+func (s *Run) secretsRotate(context.Context) error {
 	return s.changeAll(func(name string, data []byte) ([]byte, error) {
-		return secrets.Rotate(name, data, s.identity)
+		return secrets.Rotate(name, data, s.Identity)
 	})
 }
 
 // secretsUpdateKeys seals files to the recipients that .sops.yaml names.
-func (s *session) secretsUpdateKeys(context.Context) error {
+func (s *Run) secretsUpdateKeys(context.Context) error {
 	return s.changeAll(func(name string, data []byte) ([]byte, error) {
 		wanted, err := secrets.Rule(s.Repository, name)
 		if err != nil {
 			return nil, err
 		}
-		return secrets.UpdateKeys(name, data, s.identity, wanted)
+		return secrets.UpdateKeys(name, data, s.Identity, wanted)
 	})
 }
 
-func (s *session) changeAll(change func(name string, data []byte) ([]byte, error)) error {
-	if err := s.readIdentity(); err != nil {
+func (s *Run) changeAll(change func(name string, data []byte) ([]byte, error)) error {
+	if err := s.ReadIdentity(); err != nil {
 		return err
 	}
 	names, err := secrets.List(s.Repository)
@@ -183,21 +183,21 @@ func (s *session) changeAll(change func(name string, data []byte) ([]byte, error
 		}
 		sealed, err := change(name, data)
 		if err != nil {
-			return refuseSecrets(name, err)
+			return RefuseSecrets(name, err)
 		}
 		if bytes.Equal(sealed, data) {
 			continue
 		}
-		fmt.Fprintf(&s.report, "%s: sealed with a new data key\n", name)
-		if err := s.changed(name, sealed); err != nil {
+		fmt.Fprintf(&s.Report, "%s: sealed with a new data key\n", name)
+		if err := s.LeaveChanged(name, sealed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changed leaves a new version of a file of the repository in /out.
-func (s *session) changed(name string, sealed []byte) error {
+// LeaveChanged leaves a new version of a file of the repository in /out.
+func (s *Run) LeaveChanged(name string, sealed []byte) error {
 	path := filepath.Join(s.Out, "changed", name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

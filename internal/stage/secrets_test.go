@@ -55,7 +55,7 @@ func TestSecretsCheck(t *testing.T) {
 				}
 			}
 			var output bytes.Buffer
-			code := Run(t.Context(), "secrets-check", Options{Repository: dir, Out: t.TempDir(), Identity: identity, Stdout: &output, Stderr: &output})
+			code := Main(t.Context(), "secrets-check", Options{Repository: dir, Out: t.TempDir(), IdentityFile: identity, Stdout: &output, Stderr: &output})
 			if code != c.code || !strings.Contains(output.String(), c.want) {
 				t.Errorf("code %d:\n%s", code, output.String())
 			}

@@ -30,9 +30,9 @@ type machine struct {
 
 // machines finds the servers and the managed databases that the environment's states
 // hold.
-func (s *session) machines(ctx context.Context) (servers, databases []machine, err error) {
-	err = s.each(ctx, func(r *root) error {
-		recorded, err := r.recorded(ctx)
+func (s *Run) machines(ctx context.Context) (servers, databases []machine, err error) {
+	err = s.Each(ctx, func(r *Layer) error {
+		recorded, err := r.Recorded(ctx)
 		some, others := machinesIn(recorded)
 		servers, databases = append(servers, some...), append(databases, others...)
 		return err
@@ -44,60 +44,60 @@ func (s *session) machines(ctx context.Context) (servers, databases []machine, e
 func machinesIn(recorded map[string]*tfjson.StateResource) (servers, databases []machine) {
 	for _, address := range slices.Sorted(maps.Keys(recorded)) {
 		resource := recorded[address]
-		m := machine{address: address, id: attribute(resource, "id")}
+		m := machine{address: address, id: Attribute(resource, "id")}
 		switch resource.Type {
 		case "openstack_compute_instance_v2":
-			m.name = attribute(resource, "name")
+			m.name = Attribute(resource, "name")
 			servers = append(servers, m)
 		case "ovh_cloud_project_database":
-			m.name, m.project, m.engine = attribute(resource, "description"), attribute(resource, "service_name"), attribute(resource, "engine")
+			m.name, m.project, m.engine = Attribute(resource, "description"), Attribute(resource, "service_name"), Attribute(resource, "engine")
 			databases = append(databases, m)
 		}
 	}
 	return servers, databases
 }
 
-// attribute is a text among a resource's values; empty if it has none.
-func attribute(resource *tfjson.StateResource, name string) string {
+// Attribute is a text among a resource's values; empty if it has none.
+func Attribute(resource *tfjson.StateResource, name string) string {
 	text, _ := resource.AttributeValues[name].(string)
 	return text
 }
 
-// cloud logs in to where the servers are.
-func (s *session) cloud(ctx context.Context) (cloud *openstack.Cloud, err error) {
-	if err := s.need(openstack.Required, "servers"); err != nil {
+// OpenStack logs in to where the servers are.
+func (s *Run) OpenStack(ctx context.Context) (cloud *openstack.Cloud, err error) {
+	if err := s.Need(openstack.Required, "servers"); err != nil {
 		return nil, err
 	}
 	if s.openstack == nil {
-		s.openstack, err = openstack.Connect(ctx, s.credentials)
+		s.openstack, err = openstack.Connect(ctx, s.Credentials)
 	}
 	return s.openstack, err
 }
 
-// ovh connects to where the managed databases are.
-func (s *session) ovh() (*ovh.Account, error) {
-	if err := s.need(ovh.Required, "databases"); err != nil {
+// OVH connects to where the managed databases are.
+func (s *Run) OVH() (*ovh.Account, error) {
+	if err := s.Need(ovh.Required, "databases"); err != nil {
 		return nil, err
 	}
-	account, err := ovh.Connect(s.credentials)
+	account, err := ovh.Connect(s.Credentials)
 	if err != nil {
-		return nil, refusal.New(s.setCommand("OVH_ENDPOINT"), "the credentials of %s: %v", s.Environment, err)
+		return nil, refusal.New(s.SetCommand("OVH_ENDPOINT"), "the credentials of %s: %v", s.Env, err)
 	}
 	return account, nil
 }
 
-// need refuses to look for what cannot be asked for.
-func (s *session) need(variables []string, what string) error {
+// Need refuses to look for what cannot be asked for.
+func (s *Run) Need(variables []string, what string) error {
 	for _, variable := range variables {
-		if s.credentials[variable] == "" {
-			return refusal.New(s.setCommand(variable), "the credentials of %s have no %s, by which its %s are found", s.Environment, variable, what)
+		if s.Credentials[variable] == "" {
+			return refusal.New(s.SetCommand(variable), "the credentials of %s have no %s, by which its %s are found", s.Env, variable, what)
 		}
 	}
 	return nil
 }
 
 // status shows what runs.
-func (s *session) status(ctx context.Context) error {
+func (s *Run) status(ctx context.Context) error {
 	servers, databases, err := s.machines(ctx)
 	if err != nil {
 		return err
@@ -105,19 +105,19 @@ func (s *session) status(ctx context.Context) error {
 	return s.showMachines(ctx, servers, databases)
 }
 
-func (s *session) showMachines(ctx context.Context, servers, databases []machine) error {
+func (s *Run) showMachines(ctx context.Context, servers, databases []machine) error {
 	if len(servers)+len(databases) == 0 {
-		fmt.Fprintf(&s.report, "%s has no servers and no databases\n", s.Environment)
+		fmt.Fprintf(&s.Report, "%s has no servers and no databases\n", s.Env)
 		return nil
 	}
-	table := tabwriter.NewWriter(&s.report, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(&s.Report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSTATUS\tADDRESS\tRESOURCE")
 	row := func(m machine, status, address string) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plain(m.name), plain(strings.ToLower(status)), plain(address), plain(m.address))
 	}
 	// Who has only the one kind needs no credentials for the other.
 	if len(servers) > 0 {
-		cloud, err := s.cloud(ctx)
+		cloud, err := s.OpenStack(ctx)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *session) showMachines(ctx context.Context, servers, databases []machine
 		}
 	}
 	if len(databases) > 0 {
-		account, err := s.ovh()
+		account, err := s.OVH()
 		if err != nil {
 			return err
 		}
@@ -146,16 +146,16 @@ func (s *session) showMachines(ctx context.Context, servers, databases []machine
 }
 
 // start has every server run.
-func (s *session) start(ctx context.Context) error {
+func (s *Run) start(ctx context.Context) error {
 	return s.power(ctx, "started", (*openstack.Cloud).Start)
 }
 
 // stop shuts every server down; nothing on it is lost. An apply starts it again.
-func (s *session) stop(ctx context.Context) error {
+func (s *Run) stop(ctx context.Context) error {
 	return s.power(ctx, "stopped", (*openstack.Cloud).Stop)
 }
 
-func (s *session) power(ctx context.Context, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
+func (s *Run) power(ctx context.Context, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
 	servers, databases, err := s.machines(ctx)
 	if err != nil {
 		return err
@@ -163,39 +163,39 @@ func (s *session) power(ctx context.Context, done string, change func(*openstack
 	return s.powerMachines(ctx, servers, databases, done, change)
 }
 
-func (s *session) powerMachines(ctx context.Context, servers, databases []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
-	stop := s.result.Stage == "stop"
-	if s.environment.Protected && stop {
-		if err := s.confirmed(fmt.Sprintf("environment %s is protected, and stop shuts its servers down", s.Environment)); err != nil {
+func (s *Run) powerMachines(ctx context.Context, servers, databases []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
+	stop := s.Result.Stage == "stop"
+	if s.Environment.Protected && stop {
+		if err := s.Confirmed(fmt.Sprintf("environment %s is protected, and stop shuts its servers down", s.Env)); err != nil {
 			return err
 		}
 	}
 	if len(servers) == 0 {
-		fmt.Fprintf(&s.report, "%s has no servers\n", s.Environment)
+		fmt.Fprintf(&s.Report, "%s has no servers\n", s.Env)
 	} else if err := s.powerAll(ctx, servers, done, change); err != nil {
 		return err
 	}
 	if stop {
 		for _, m := range databases {
-			fmt.Fprintf(&s.report, "%s is a managed database: it cannot be stopped, runs on and is charged\n", plain(m.name))
+			fmt.Fprintf(&s.Report, "%s is a managed database: it cannot be stopped, runs on and is charged\n", plain(m.name))
 		}
 	}
 	return nil
 }
 
-func (s *session) powerAll(ctx context.Context, servers []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
-	cloud, err := s.cloud(ctx)
+func (s *Run) powerAll(ctx context.Context, servers []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
+	cloud, err := s.OpenStack(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, m := range servers {
-		s.say("%s …", plain(m.name))
+		s.Say("%s …", plain(m.name))
 		if err := change(cloud, ctx, m.id, 2*time.Second); err != nil {
 			return err
 		}
-		fmt.Fprintf(&s.report, "%s is %s\n", plain(m.name), done)
+		fmt.Fprintf(&s.Report, "%s is %s\n", plain(m.name), done)
 	}
 	return nil
 }

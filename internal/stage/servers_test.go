@@ -26,7 +26,7 @@ func TestServers(t *testing.T) {
 	d := newDesk(t)
 	one := d.withServer()
 	servers, databases := []machine{one}, []machine{{name: "db"}}
-	cloud, err := d.cloud(t.Context())
+	cloud, err := d.OpenStack(t.Context())
 	must(t, err)
 	status := func(want string) {
 		t.Helper()
@@ -44,8 +44,8 @@ func TestServers(t *testing.T) {
 	must(t, d.showMachines(t.Context(), servers, nil))
 	d.says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
 
-	d.result.Stage = "stop"
-	d.environment.Protected = true
+	d.Result.Stage = "stop"
+	d.Environment.Protected = true
 	stop := func() error {
 		return d.powerMachines(t.Context(), servers, databases, "stopped", (*openstack.Cloud).Stop)
 	}
@@ -55,11 +55,11 @@ func TestServers(t *testing.T) {
 	must(t, stop())
 	status(openstack.Shutoff)
 	d.says("backend is stopped\ndb is a managed database: it cannot be stopped, runs on and is charged\n")
-	d.Confirm, d.environment.Protected = "", false
+	d.Confirm, d.Environment.Protected = "", false
 	must(t, stop())
 
-	d.result.Stage = "start"
-	d.environment.Protected = true
+	d.Result.Stage = "start"
+	d.Environment.Protected = true
 	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
 	status(openstack.Active)
 }
@@ -83,7 +83,7 @@ func TestServersRefused(t *testing.T) {
 		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, by which its servers are found", "--variable=OS_AUTH_URL")
 	}
 	refuses(t, d.showMachines(t.Context(), nil, one), "the credentials of test have no OVH_ENDPOINT, by which its databases are found", "--variable=OVH_ENDPOINT")
-	d.credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
+	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
 	refuses(t, d.showMachines(t.Context(), nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
 
@@ -98,9 +98,9 @@ func TestServersFail(t *testing.T) {
 	must(t, d.showMachines(t.Context(), []machine{one}, nil))
 	d.says("backend  gone             a.backend\n")
 	d.openstack = nil
-	d.credentials["OS_PASSWORD"] = ""
+	d.Credentials["OS_PASSWORD"] = ""
 	refuses(t, d.showMachines(t.Context(), []machine{one}, nil), "have no OS_PASSWORD", "")
-	d.credentials["OS_AUTH_URL"], d.credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
+	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
 	began := time.Now()
 	if err := d.showMachines(t.Context(), []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
@@ -133,6 +133,6 @@ func TestShowDatabases(t *testing.T) {
 	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
 	must(t, d.showMachines(t.Context(), nil, []machine{one}))
 	d.says("data  ready            a.data\n")
-	d.credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
+	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
 	fails(t, d.showMachines(t.Context(), nil, []machine{one}), "ask for database old")
 }

@@ -27,36 +27,36 @@ func newShop(t *testing.T, code string, files ...string) *desk {
 	}
 	d := newDesk(t)
 	d.Work = forTools(t)
-	must(t, d.workFolder().Open())
-	must(t, d.workFolder().Make("home", "tmp", "data", "plans", "root"))
-	d.dir = d.path("root")
-	d.tool = d.bare(d.dir, &d.noise)
-	d.row = &Layer{Name: "test", Changes: map[string]int{}}
-	d.result.Layers = []*Layer{d.row}
+	must(t, d.Folder().Open())
+	must(t, d.Folder().Make("home", "tmp", "data", "plans", "root"))
+	d.Dir = d.Path("root")
+	d.Tool = d.Bare(d.Dir, &d.ToolOutput)
+	d.Row = &LayerResult{Name: "test", Changes: map[string]int{}}
+	d.Result.Layers = []*LayerResult{d.Row}
 	d.file("main.tf", code)
 	for pair := range slices.Chunk(files, 2) {
 		d.file(pair[0], pair[1])
 	}
-	if exit, err := d.tool.Run(t.Context(), io.Discard, "init", "-input=false", "-no-color"); err != nil || exit != 0 {
-		t.Fatalf("tofu init: %d, %v\n%s", exit, err, d.noise.String())
+	if exit, err := d.Tool.Run(t.Context(), io.Discard, "init", "-input=false", "-no-color"); err != nil || exit != 0 {
+		t.Fatalf("tofu init: %d, %v\n%s", exit, err, d.ToolOutput.String())
 	}
-	d.noise.Reset()
+	d.ToolOutput.Reset()
 	return d
 }
 
 // file writes one of the root's, for the tools.
 func (d *desk) file(name, text string) {
 	d.t.Helper()
-	path := filepath.Join(d.dir, name)
+	path := filepath.Join(d.Dir, name)
 	must(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(d.t, os.WriteFile(path, []byte(text), 0o644))
-	must(d.t, confine.Give(d.dir))
+	must(d.t, confine.Give(d.Dir))
 }
 
 // made applies the code.
 func (d *desk) made() {
 	d.t.Helper()
-	summary, err := d.planned(d.t.Context(), tofu.Plan{})
+	summary, err := d.Plan(d.t.Context(), tofu.Plan{})
 	must(d.t, err)
 	if !summary.Empty() {
 		_, err = d.applyPlan(d.t.Context())
@@ -67,7 +67,7 @@ func (d *desk) made() {
 // addresses in the state.
 func (d *desk) inState() string {
 	d.t.Helper()
-	recorded, err := d.recorded(d.t.Context())
+	recorded, err := d.Recorded(d.t.Context())
 	must(d.t, err)
 	return strings.Join(slices.Sorted(maps.Keys(recorded)), " ")
 }
@@ -92,20 +92,20 @@ output "password" {
 func TestBlackBoxApplyPlan(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, shopCode+"check \"one\" {\n  assert {\n    condition     = var.password == \"another\"\n    error_message = \"never shown\"\n  }\n}\n")
-	summary, err := d.planned(t.Context(), tofu.Plan{})
+	summary, err := d.Plan(t.Context(), tofu.Plan{})
 	must(t, err)
 	const warning = "warning: Check block assertion failed"
 	if text := d.progress(); !strings.HasPrefix(text, "test: planning\n") || !strings.Contains(text, warning) {
 		t.Errorf("the plan says %s", text)
 	}
 	d.Stderr = &bytes.Buffer{}
-	if d.row.Changes["create"] != 2 || len(d.row.Changes) != 1 || d.row.Outputs != 2 || len(summary.Changes) != 2 || len(d.creates) != 2 {
-		t.Errorf("the plan is %+v, %+v, %q", d.row, summary, d.creates)
+	if d.Row.Changes["create"] != 2 || len(d.Row.Changes) != 1 || d.Row.Outputs != 2 || len(summary.Changes) != 2 || len(d.Creates) != 2 {
+		t.Errorf("the plan is %+v, %+v, %q", d.Row, summary, d.Creates)
 	}
 	outputs, err := d.applyPlan(t.Context())
 	must(t, err)
-	if string(outputs["name"].Value) != `"one"` || !d.row.Applied || d.unwritten {
-		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.row.Applied, d.unwritten)
+	if string(outputs["name"].Value) != `"one"` || !d.Row.Applied || d.Unwritten {
+		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.Row.Applied, d.Unwritten)
 	}
 	for _, want := range []string{"test: applying\n", warning, "test: terraform_data.one create …\n", "test: terraform_data.one create done\n"} {
 		if !strings.Contains(d.progress(), want) {
@@ -121,19 +121,19 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	if got := d.inState(); got != "terraform_data.one terraform_data.two" {
 		t.Errorf("the state has %s", got)
 	}
-	if n := len(d.result.Timings); n != 3 || d.result.Timings[2].Step != "apply test" {
-		t.Errorf("timings: %v", d.result.Timings)
+	if n := len(d.Result.Timings); n != 3 || d.Result.Timings[2].Step != "apply test" {
+		t.Errorf("timings: %v", d.Result.Timings)
 	}
 	// What the state marks is known to the mask.
 	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
 	d.Stderr = &bytes.Buffer{}
-	again, err := d.planned(t.Context(), tofu.Plan{})
+	again, err := d.Plan(t.Context(), tofu.Plan{})
 	if err != nil || !again.Empty() || !strings.Contains(d.progress(), warning) {
 		t.Errorf("the next plan is %+v, %v, and says %s", again, err, d.progress())
 	}
-	gone, err := d.planned(t.Context(), tofu.Plan{Destroy: true})
+	gone, err := d.Plan(t.Context(), tofu.Plan{Destroy: true})
 	if err != nil || len(gone.Losses()) != 2 {
 		t.Errorf("the plan of the end is %+v, %v", gone, err)
 	}
@@ -163,12 +163,12 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newShop(t, c.code)
-			_, err := d.planned(t.Context(), tofu.Plan{})
+			_, err := d.Plan(t.Context(), tofu.Plan{})
 			must(t, err)
 			_, err = d.applyPlan(t.Context())
 			fails(t, err, c.says...)
-			if d.row.Applied != c.applied || d.unwritten != c.unwritten {
-				t.Errorf("applied: %v, unwritten: %v", d.row.Applied, d.unwritten)
+			if d.Row.Applied != c.applied || d.Unwritten != c.unwritten {
+				t.Errorf("applied: %v, unwritten: %v", d.Row.Applied, d.Unwritten)
 			}
 			if keys, lock := d.journals(), d.lockID(); (len(keys) > 0) != c.stays || (lock != "") != c.stays {
 				t.Errorf("it leaves %q and the lock %q", keys, lock)
@@ -181,7 +181,7 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 func TestBlackBoxApplyPlanLocked(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, shopCode)
-	_, err := d.planned(t.Context(), tofu.Plan{})
+	_, err := d.Plan(t.Context(), tofu.Plan{})
 	must(t, err)
 	d.locked("laptop")
 	_, err = d.applyPlan(t.Context())
@@ -197,16 +197,16 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	d := newShop(t, shopCode)
 	d.made()
 	d.file("main.tf", shopCode+"resource \"terraform_data\" \"three\" {\n  lifecycle {\n    precondition {\n      condition     = terraform_data.one.output == \"two\"\n      error_message = \"it is not two\"\n    }\n  }\n}\n")
-	summary, err := d.planned(t.Context(), tofu.Plan{})
+	summary, err := d.Plan(t.Context(), tofu.Plan{})
 	fails(t, err, "tofu plan of test failed")
-	if !summary.Empty() || !strings.Contains(d.complaints.String(), "test: error: Resource precondition failed") || !strings.Contains(d.complaints.String(), "it is not two") {
-		t.Errorf("%+v, complaints: %s", summary, d.complaints.String())
+	if !summary.Empty() || !strings.Contains(d.Complaints.String(), "test: error: Resource precondition failed") || !strings.Contains(d.Complaints.String(), "it is not two") {
+		t.Errorf("%+v, complaints: %s", summary, d.Complaints.String())
 	}
 	// OpenTofu leaves what it had planned by then.
-	_, err = d.reduced(t.Context())
+	_, err = d.ReadPlan(t.Context())
 	fails(t, err, "the plan of test is not whole and cannot be applied")
-	must(t, d.workFolder().Write(d.inWork(d.planFile()), []byte("no plan")))
-	_, err = d.reduced(t.Context())
+	must(t, d.Folder().Write(d.Inside(d.PlanFile()), []byte("no plan")))
+	_, err = d.ReadPlan(t.Context())
 	fails(t, err, "tofu show of test failed")
 }
 
@@ -214,14 +214,14 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 func TestBlackBoxOutputs(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, shopCode)
-	if outputs, err := d.outputs(t.Context()); err != nil || len(outputs) != 0 {
+	if outputs, err := d.Outputs(t.Context()); err != nil || len(outputs) != 0 {
 		t.Errorf("%v, %v", outputs, err)
 	}
 	d.made()
-	d.mask = newMask()
-	outputs, err := d.outputs(t.Context())
+	d.Mask = NewMask()
+	outputs, err := d.Outputs(t.Context())
 	must(t, err)
-	d.showOutputs(outputs)
+	d.ShowOutputs(outputs)
 	if text := d.text(); text != "test: name = one\ntest: password = (sensitive)\n" {
 		t.Errorf("it says %s", text)
 	}
@@ -229,7 +229,7 @@ func TestBlackBoxOutputs(t *testing.T) {
 		t.Error(text)
 	}
 	d.file("terraform.tfstate", "{")
-	if _, err := d.outputs(t.Context()); err == nil {
+	if _, err := d.Outputs(t.Context()); err == nil {
 		t.Error("a damaged state has outputs")
 	}
 }
@@ -254,7 +254,7 @@ func TestBlackBoxRecorded(t *testing.T) {
 	}
 	fails(t, d.forget(t.Context(), "terraform_data.none"), "tofu state rm of test failed")
 	d.file("terraform.tfstate", "{")
-	_, err := d.recorded(t.Context())
+	_, err := d.Recorded(t.Context())
 	fails(t, err, "tofu show of test failed")
 	fails(t, d.listState(t.Context()), "tofu state list of test failed")
 
@@ -317,20 +317,20 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			if got := d.inState(); got != c.has {
 				t.Errorf("the state has %q", got)
 			}
-			if _, err := os.Stat(filepath.Join(d.dir, "slipway_recover.tf")); err == nil {
+			if _, err := os.Stat(filepath.Join(d.Dir, "slipway_recover.tf")); err == nil {
 				t.Error("the import blocks are left")
 			}
-			if data, err := os.ReadFile(filepath.Join(d.dir, "terraform.tfstate")); c.once && (err != nil || !strings.Contains(string(data), `"serial": 1,`)) {
+			if data, err := os.ReadFile(filepath.Join(d.Dir, "terraform.tfstate")); c.once && (err != nil || !strings.Contains(string(data), `"serial": 1,`)) {
 				t.Errorf("the state is %s, %v", data, err)
 			}
-			if len(d.diagnostics) > 0 || d.noise.String() != "" {
-				t.Errorf("it keeps %v, %s", d.diagnostics, d.noise.String())
+			if len(d.Diagnostics) > 0 || d.ToolOutput.String() != "" {
+				t.Errorf("it keeps %v, %s", d.Diagnostics, d.ToolOutput.String())
 			}
-			recorded, err := d.recorded(t.Context())
+			recorded, err := d.Recorded(t.Context())
 			must(t, err)
 			for _, e := range c.made {
 				// Nothing is changed, also where the code says that something is to be.
-				if one := recorded[e.Address]; one != nil && (attribute(one, "id") != e.ID || one.AttributeValues["input"] != nil || one.AttributeValues["triggers_replace"] != nil) {
+				if one := recorded[e.Address]; one != nil && (Attribute(one, "id") != e.ID || one.AttributeValues["input"] != nil || one.AttributeValues["triggers_replace"] != nil) {
 					t.Errorf("%s is %v", e.Address, one.AttributeValues)
 				}
 			}
@@ -348,7 +348,7 @@ resource "terraform_data" "one" { input = "eins" }
 resource "terraform_data" "two" { input = terraform_data.one.id }
 resource "terraform_data" "three" {}
 `)
-	d.row.Changes["create"], d.row.Outputs = 7, 7
+	d.Row.Changes["create"], d.Row.Outputs = 7, 7
 	left, err := d.takeIn(t.Context(), []journal.Entry{
 		{Address: "terraform_data.two", Action: "create", IDKey: "id", ID: "2"}, {Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"},
 		{Address: "terraform_data.three", Action: "create", IDKey: "id", ID: "3"}, {Address: "terraform_data.none", Action: "create", IDKey: "id", ID: "4"},
@@ -357,13 +357,13 @@ resource "terraform_data" "three" {}
 	if got := strings.Join(addresses(left), " "); got != "terraform_data.none terraform_data.three" {
 		t.Errorf("left is %q", got)
 	}
-	recorded, err := d.recorded(t.Context())
+	recorded, err := d.Recorded(t.Context())
 	must(t, err)
-	if one, two := recorded["terraform_data.one"], recorded["terraform_data.two"]; one == nil || two == nil || attribute(one, "id") != "eins/1" || attribute(two, "id") != "eins/1/2" {
+	if one, two := recorded["terraform_data.one"], recorded["terraform_data.two"]; one == nil || two == nil || Attribute(one, "id") != "eins/1" || Attribute(two, "id") != "eins/1/2" {
 		t.Errorf("one: %+v, two: %+v", one, two)
 	}
-	if len(d.row.Changes) != 0 || d.row.Outputs != 0 || d.creates != nil {
-		t.Errorf("the row of the result is %+v", d.row)
+	if len(d.Row.Changes) != 0 || d.Row.Outputs != 0 || d.Creates != nil {
+		t.Errorf("the row of the result is %+v", d.Row)
 	}
 }
 
@@ -377,12 +377,12 @@ func TestBlackBoxReconcile(t *testing.T) {
 	d := newShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"gone\" {}\nresource \"terraform_data\" \"new\" {}\nresource \"terraform_data\" \"replaced\" {}\nresource \"terraform_data\" \"plain\" {}\n")
 	d.made()
 	must(t, d.forget(t.Context(), "terraform_data.new", "terraform_data.plain"))
-	before, err := d.recorded(t.Context())
+	before, err := d.Recorded(t.Context())
 	must(t, err)
 	open, err := d.reconcile(t.Context(), journal.Account{
 		Gone: []journal.Entry{{Address: "terraform_data.gone"}, {Address: "terraform_data.never"}},
 		Made: []journal.Entry{
-			made("one", attribute(before["terraform_data.one"], "id")), made("new", "id-new"), made("replaced", "id-of-another"),
+			made("one", Attribute(before["terraform_data.one"], "id")), made("new", "id-new"), made("replaced", "id-of-another"),
 			{Address: "terraform_data.plain"}, made("lost", "id-lost"),
 		},
 	})
@@ -400,17 +400,17 @@ func TestBlackBoxReconcile(t *testing.T) {
 	if text := d.text(); strings.Contains(text, "never") || strings.Contains(text, "the state holds all") || strings.Contains(text, ".one ") {
 		t.Errorf("it says %s", text)
 	}
-	after, err := d.recorded(t.Context())
+	after, err := d.Recorded(t.Context())
 	must(t, err)
-	if after["terraform_data.gone"] != nil || attribute(after["terraform_data.new"], "id") != "id-new" || attribute(after["terraform_data.replaced"], "id") != "id-of-another" {
+	if after["terraform_data.gone"] != nil || Attribute(after["terraform_data.new"], "id") != "id-new" || Attribute(after["terraform_data.replaced"], "id") != "id-of-another" {
 		t.Errorf("the state has %+v", after)
 	}
 
 	d = newShop(t, "resource \"terraform_data\" \"one\" {}\n")
 	d.made()
-	recorded, err := d.recorded(t.Context())
+	recorded, err := d.Recorded(t.Context())
 	must(t, err)
-	open, err = d.reconcile(t.Context(), journal.Account{Made: []journal.Entry{made("one", attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
+	open, err = d.reconcile(t.Context(), journal.Account{Made: []journal.Entry{made("one", Attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
 	if err != nil || len(open) > 0 || d.text() != "test: the state holds all that was made\n" {
 		t.Errorf("open are %q, %v, it says %s", open, err, d.text())
 	}
@@ -437,7 +437,7 @@ func TestBlackBoxTaint(t *testing.T) {
 	d.made()
 	must(t, d.taint(t.Context(), map[string]string{"terraform_data.one": "it may not be whole"}))
 	d.says("terraform_data.one will be made anew: it may not be whole\n")
-	summary, err := d.planned(t.Context(), tofu.Plan{})
+	summary, err := d.Plan(t.Context(), tofu.Plan{})
 	if err != nil || strings.Join(summary.Losses(), " ") != "terraform_data.one" {
 		t.Errorf("the plan is %+v, %v", summary, err)
 	}
@@ -450,15 +450,15 @@ func TestBlackBoxLearn(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, shopCode)
 	d.made()
-	d.mask = newMask()
-	must(t, d.learn(t.Context()))
+	d.Mask = NewMask()
+	must(t, d.Learn(t.Context()))
 	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
-	d.noise.Reset()
+	d.ToolOutput.Reset()
 	d.file("terraform.tfstate", "{")
-	fails(t, d.learn(t.Context()), "tofu show ended with code 1")
-	if text := d.noise.String(); text != "" {
+	fails(t, d.Learn(t.Context()), "tofu show ended with code 1")
+	if text := d.ToolOutput.String(); text != "" {
 		t.Errorf("it keeps %s", text)
 	}
 }

@@ -16,9 +16,9 @@ import (
 // store, so that whole stages run up to the first tool.
 func (d *desk) withCode(more string) {
 	d.t.Helper()
-	url := "http://" + strings.TrimPrefix(d.store.Name(), "bucket state at ")
+	url := "http://" + strings.TrimPrefix(d.Store.Name(), "bucket state at ")
 	d.withCodeOf(fmt.Sprintf("state:\n  s3: {bucket: state, region: us-east-1, endpoint: %q}\n", url) + more)
-	must(d.t, d.store.Write(d.t.Context(), "test/environment.json", []byte(`{"version":1,"environment":"test","proof":"`+fastProof("test", deskPassphrase)+`"}`)))
+	must(d.t, d.Store.Write(d.t.Context(), "test/environment.json", []byte(`{"version":1,"environment":"test","proof":"`+fastProof("test", deskPassphrase)+`"}`)))
 }
 
 // withCodeOf does the same with any environment.yaml, less the credentials that it names.
@@ -31,8 +31,8 @@ func (d *desk) withCodeOf(environment string) {
 		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key", "STATE_PASSPHRASE": deskPassphrase,
 	}, []string{key.Recipient().String()})
 	must(d.t, err)
-	d.Identity = filepath.Join(d.t.TempDir(), "keys.txt")
-	must(d.t, os.WriteFile(d.Identity, []byte(key.String()+"\n"), 0o600))
+	d.IdentityFile = filepath.Join(d.t.TempDir(), "keys.txt")
+	must(d.t, os.WriteFile(d.IdentityFile, []byte(key.String()+"\n"), 0o600))
 	const code = "terraform {\n  backend \"s3\" {}\n}\n"
 	for name, text := range map[string]string{
 		"credentials/test.enc.env":           string(sealed),

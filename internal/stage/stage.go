@@ -29,20 +29,20 @@ import (
 
 // Options say what to run on what.
 type Options struct {
-	Environment string
-	Layer       string // only this one; empty: all
-	RunID       string
-	Confirm     string // the environment's name, where a stage asks for it
-	LockID      string // of the lock that unlock takes away though nobody is known to be dead
-	From        string // folder of an earlier run's /out, for recover
-	Seen        string // recover: addresses that somebody has looked for, with commas between
+	Env       string
+	OnlyLayer string // only this one; empty: all
+	ID        string
+	Confirm   string // the environment's name, where a stage asks for it
+	LockID    string // of the lock that unlock takes away though nobody is known to be dead
+	From      string // folder of an earlier run's /out, for recover
+	Seen      string // recover: addresses that somebody has looked for, with commas between
 
 	Commit       string        // plan: the commit of the files, for the manifest
 	Base         string        // plan: the commit that they are to be merged into
 	Keep         bool          // plan: keep the sealed plan in the state's bucket
 	PlanLifetime time.Duration // plan: after which it can no longer be applied
-	Pins         string        // file that names the images of this container; it need not be there
-	Plan         string        // apply: folder of an earlier plan's /out
+	PinsFile     string        // file that names the images of this container; it need not be there
+	PlanFolder   string        // apply: folder of an earlier plan's /out
 	Digest       string        // apply, approve: of the plan that was reviewed
 	SigningKey   string        // approve: file of the reviewer's private SSH key
 	Signature    string        // approve: file of a signature that ssh-keygen made
@@ -53,10 +53,10 @@ type Options struct {
 	Secrets SecretsOptions // of the secrets stages
 	GitHub  GitHubOptions  // of the stages that write to GitHub
 
-	Repository string // the repository; it is only read
-	Work       string // a tmpfs, the one place where plaintext may touch a file
-	Out        string // receives result.json, summary.md and what is sealed
-	Identity   string // file of the age identity
+	Repository   string // the repository; it is only read
+	Work         string // a tmpfs, the one place where plaintext may touch a file
+	Out          string // receives result.json, summary.md and what is sealed
+	IdentityFile string // file of the age identity
 
 	Deadline  time.Duration // after which tofu is stopped as if asked to
 	Beat      journal.Beat  // of the signs of life; the default without it
@@ -76,22 +76,22 @@ const (
 
 // A Result is what /out/result.json holds.
 type Result struct {
-	Version     int      `json:"version"` // 1
-	Stage       string   `json:"stage"`
-	Environment string   `json:"environment,omitempty"`
-	RunID       string   `json:"run_id,omitempty"`
-	ExitCode    int      `json:"exit_code"`
-	Status      string   `json:"status"` // done, changes, failed or refused
-	Layers      []*Layer `json:"layers,omitempty"`
-	Digest      string   `json:"digest,omitempty"` // of a plan
-	Error       string   `json:"error,omitempty"`
-	Hint        string   `json:"hint,omitempty"` // the exact next command
-	Seconds     float64  `json:"seconds"`
-	Timings     []Timing `json:"timings,omitempty"`
+	Version     int            `json:"version"` // 1
+	Stage       string         `json:"stage"`
+	Environment string         `json:"environment,omitempty"`
+	RunID       string         `json:"run_id,omitempty"`
+	ExitCode    int            `json:"exit_code"`
+	Status      string         `json:"status"` // done, changes, failed or refused
+	Layers      []*LayerResult `json:"layers,omitempty"`
+	Digest      string         `json:"digest,omitempty"` // of a plan
+	Error       string         `json:"error,omitempty"`
+	Hint        string         `json:"hint,omitempty"` // the exact next command
+	Seconds     float64        `json:"seconds"`
+	Timings     []Timing       `json:"timings,omitempty"`
 }
 
-// A Layer is what became of one.
-type Layer struct {
+// A LayerResult is what became of one.
+type LayerResult struct {
 	Name    string         `json:"name"`
 	Changes map[string]int `json:"changes"` // by action, such as create; without those of which there are none
 	Outputs int            `json:"outputs"` // how many change
@@ -105,37 +105,37 @@ type Timing struct {
 }
 
 // stages are all that there are, by name.
-var stages = map[string]func(*session, context.Context) error{
-	"up":                 (*session).up,
-	"bootstrap":          (*session).bootstrap,
-	"plan":               (*session).plan,
-	"apply":              (*session).apply,
-	"approve":            (*session).approve,
-	"destroy":            (*session).destroy,
-	"down":               (*session).down,
-	"output":             (*session).output,
-	"state-list":         (*session).stateList,
-	"unlock":             (*session).unlock,
-	"recover":            (*session).recover,
-	"report":             (*session).comment,
-	"drift":              (*session).drift,
-	"drift-issues":       (*session).driftIssues,
-	"status":             (*session).status,
-	"start":              (*session).start,
-	"ssh":                (*session).ssh,
-	"stop":               (*session).stop,
-	"environments":       (*session).environments,
-	"fmt":                (*session).format,
-	"validate":           (*session).validate,
-	"lint":               (*session).lint,
-	"lock-providers":     (*session).lockProviders,
-	"test":               (*session).test,
-	"secrets-check":      (*session).secretsCheck,
-	"secrets-init":       (*session).secretsInit,
-	"secrets-set":        (*session).secretsSet,
-	"secrets-edit":       (*session).secretsEdit,
-	"secrets-rotate":     (*session).secretsRotate,
-	"secrets-updatekeys": (*session).secretsUpdateKeys,
+var stages = map[string]func(*Run, context.Context) error{
+	"up":                 (*Run).up,
+	"bootstrap":          (*Run).bootstrap,
+	"plan":               (*Run).plan,
+	"apply":              (*Run).apply,
+	"approve":            (*Run).approve,
+	"destroy":            (*Run).destroy,
+	"down":               (*Run).down,
+	"output":             (*Run).output,
+	"state-list":         (*Run).stateList,
+	"unlock":             (*Run).unlock,
+	"recover":            (*Run).recover,
+	"report":             (*Run).comment,
+	"drift":              (*Run).drift,
+	"drift-issues":       (*Run).driftIssues,
+	"status":             (*Run).status,
+	"start":              (*Run).start,
+	"ssh":                (*Run).ssh,
+	"stop":               (*Run).stop,
+	"environments":       (*Run).environments,
+	"fmt":                (*Run).format,
+	"validate":           (*Run).validate,
+	"lint":               (*Run).lint,
+	"lock-providers":     (*Run).lockProviders,
+	"test":               (*Run).test,
+	"secrets-check":      (*Run).secretsCheck,
+	"secrets-init":       (*Run).secretsInit,
+	"secrets-set":        (*Run).secretsSet,
+	"secrets-edit":       (*Run).secretsEdit,
+	"secrets-rotate":     (*Run).secretsRotate,
+	"secrets-updatekeys": (*Run).secretsUpdateKeys,
 }
 
 // Names lists the stages.
@@ -148,11 +148,11 @@ func Names() []string {
 	return names
 }
 
-// Run runs the stage called name and returns its exit code. Whatever happens, it
+// Main runs the stage called name and returns its exit code. Whatever happens, it
 // leaves a result.
-func Run(ctx context.Context, name string, o Options) int {
-	s := &session{Options: o, begun: time.Now(), mask: newMask()}
-	s.result = Result{Version: 1, Stage: name, Environment: o.Environment, RunID: o.RunID}
+func Main(ctx context.Context, name string, o Options) int {
+	s := &Run{Options: o, Begun: time.Now(), Mask: NewMask()}
+	s.Result = Result{Version: 1, Stage: name, Environment: o.Env, RunID: o.ID}
 	s.DeadAfter = cmp.Or(s.DeadAfter, journal.DeadAfter)
 	s.Beat = cmp.Or(s.Beat, journal.DefaultBeat)
 	if o.Deadline > 0 {
@@ -161,44 +161,44 @@ func Run(ctx context.Context, name string, o Options) int {
 		defer cancel()
 	}
 	secrets.LogTo(logs{s})
-	err := s.refuseInput()
+	err := s.RefuseInput()
 	if err == nil {
 		err = stages[name](s, ctx)
 	}
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it had finished"), err)
 	}
-	return s.end(err)
+	return s.End(err)
 }
 
-// A session is one run of a stage.
-type session struct {
+// A Run is one run of a stage.
+type Run struct {
 	Options
-	begun  time.Time
-	result Result
-	report page // for the console and the summary
+	Begun  time.Time
+	Result Result
+	Report Page // for the console and the summary
 
-	environment *environment.Environment
-	identity    secrets.Identity
-	recipients  []string // who can read the environment's credentials
-	credentials map[string]string
-	store       *state.Store // nil: the state is behind HTTP
-	inputs      string       // digest of all that tofu can read
-	tools       func() (map[string]string, error)
+	Environment *environment.Environment
+	Identity    secrets.Identity
+	Recipients  []string // who can read the environment's credentials
+	Credentials map[string]string
+	Store       *state.Store // nil: the state is behind HTTP
+	Inputs      string       // digest of all that tofu can read
+	Tools       func() (map[string]string, error)
 	layers      []report.Layer // that were planned
 	sealed      []manifest.Part
 	openstack   *openstack.Cloud
 
 	// What tools said of their failures, for the console only: it is no part of the
 	// files that are kept.
-	complaints strings.Builder
+	Complaints strings.Builder
 
-	mask
-	changes bool
+	Mask
+	Changes bool
 }
 
-// say tells of progress. What it is told is masked, and not its own words.
-func (s *session) say(format string, args ...any) {
+// Say tells of progress. What it is told is masked, and not its own words.
+func (s *Run) Say(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) { // a name is none of these, and stays as it is
 		case string:
@@ -215,7 +215,7 @@ func (s *session) say(format string, args ...any) {
 }
 
 // logs is where libraries write what they think of: the console, masked.
-type logs struct{ *session }
+type logs struct{ *Run }
 
 func (l logs) Write(p []byte) (int, error) {
 	_, err := io.WriteString(l.Stderr, plain(l.redactor.String(string(p))))
@@ -223,34 +223,34 @@ func (l logs) Write(p []byte) (int, error) {
 }
 
 // isName says that a text is the name of the environment or of one of its layers.
-func (s *session) isName(text string) bool {
-	return text == s.Environment || slices.ContainsFunc(s.result.Layers, func(l *Layer) bool { return l.Name == text })
+func (s *Run) isName(text string) bool {
+	return text == s.Env || slices.ContainsFunc(s.Result.Layers, func(l *LayerResult) bool { return l.Name == text })
 }
 
 // A name is a word of ours, of OpenTofu's or of the repository's, which is not
 // masked though a secret may be called the same.
 type name string
 
-// timed runs a step and notes how long it took.
-func (s *session) timed(step string, f func() error) error {
+// Timed runs a step and notes how long it took.
+func (s *Run) Timed(step string, f func() error) error {
 	begin := time.Now()
 	err := f()
-	s.result.Timings = append(s.result.Timings, Timing{step, seconds(time.Since(begin))})
+	s.Result.Timings = append(s.Result.Timings, Timing{step, seconds(time.Since(begin))})
 	return err
 }
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// end writes the result and the report.
-func (s *session) end(err error) int {
-	r := &s.result
+// End writes the result and the report.
+func (s *Run) End(err error) int {
+	r := &s.Result
 	var input *refusal.Error
 	switch {
 	case errors.As(err, &input):
 		r.ExitCode, r.Status, r.Hint = BadInput, "refused", input.Hint
 	case err != nil:
 		r.ExitCode, r.Status = Failed, "failed"
-	case s.changes:
+	case s.Changes:
 		r.ExitCode, r.Status = Changes, "changes"
 	default:
 		r.ExitCode, r.Status = Done, "done"
@@ -258,11 +258,11 @@ func (s *session) end(err error) int {
 	if err != nil {
 		r.Error, r.Hint = printable.Log(err.Error()), printable.Log(r.Hint)
 	}
-	r.Seconds = seconds(time.Since(s.begun))
-	s.publish()
+	r.Seconds = seconds(time.Since(s.Begun))
+	s.Publish()
 	r.Error, r.Hint = s.redactor.String(r.Error), s.redactor.String(r.Hint)
-	text := s.report.masked(s.redactor.String)
-	fmt.Fprint(s.Stdout, printable.Log(text+s.redactor.String(s.complaints.String())))
+	text := s.Report.Masked(s.redactor.String)
+	fmt.Fprint(s.Stdout, printable.Log(text+s.redactor.String(s.Complaints.String())))
 	if err := s.write(text); err != nil {
 		fmt.Fprintf(s.Stderr, "slipway: error: %v\n", err)
 		if r.ExitCode != BadInput {
@@ -281,11 +281,11 @@ func (s *session) end(err error) int {
 // write leaves result.json and summary.md. What text and the error hold is masked
 // already, and so is each field of the view: a mask over the whole would also hide
 // names of fields and of actions where a secret is called so.
-func (s *session) write(text string) error {
+func (s *Run) write(text string) error {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return err
 	}
-	r := s.result
+	r := s.Result
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -312,8 +312,8 @@ func (s *session) write(text string) error {
 const summaryRoom = 65536
 
 // summary is the report of a stage as Markdown.
-func (s *session) summary(text string) string {
-	r := s.result
+func (s *Run) summary(text string) string {
+	r := s.Result
 	title := r.Stage
 	if r.Environment != "" {
 		title += " of " + r.Environment

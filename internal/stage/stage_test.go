@@ -19,13 +19,13 @@ import (
 )
 
 // runs runs f as a stage called "probe", and returns its result.
-func runs(t *testing.T, o Options, f func(*session, context.Context) error) Result {
+func runs(t *testing.T, o Options, f func(*Run, context.Context) error) Result {
 	t.Helper()
 	stages["probe"] = f
 	defer delete(stages, "probe")
 	s, _, _ := quiet(t, "")
 	o.Out, o.Stdout, o.Stderr = s.Out, s.Stdout, s.Stderr
-	code := Run(t.Context(), "probe", o)
+	code := Main(t.Context(), "probe", o)
 	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
 	must(t, err)
 	var result Result
@@ -46,15 +46,15 @@ func TestRun(t *testing.T) {
 		"times":    {Options{DeadAfter: time.Second, Beat: quick}, Options{DeadAfter: time.Second, Beat: quick}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.given.Environment, c.given.RunID = "test", "run01"
-			result := runs(t, c.given, func(s *session, ctx context.Context) error {
+			c.given.Env, c.given.ID = "test", "run01"
+			result := runs(t, c.given, func(s *Run, ctx context.Context) error {
 				if s.DeadAfter != c.want.DeadAfter || s.Beat != c.want.Beat {
 					t.Errorf("%v, %+v", s.DeadAfter, s.Beat)
 				}
 				if _, ends := ctx.Deadline(); ends {
 					t.Error("it has a deadline that nobody asked for")
 				}
-				return s.timed("think", func() error { return nil })
+				return s.Timed("think", func() error { return nil })
 			})
 			if result.Version != 1 || result.Stage != "probe" || result.Environment != "test" || result.RunID != "run01" || result.Status != "done" {
 				t.Errorf("%+v", result)
@@ -72,7 +72,7 @@ func TestDeadline(t *testing.T) {
 		"the run was stopped before it had finished":                  nil,
 		"the run was stopped before it had finished\nno wood is left": errors.New("no wood is left"),
 	} {
-		result := runs(t, Options{Deadline: time.Millisecond}, func(_ *session, ctx context.Context) error {
+		result := runs(t, Options{Deadline: time.Millisecond}, func(_ *Run, ctx context.Context) error {
 			<-ctx.Done()
 			return err
 		})
@@ -94,9 +94,9 @@ func TestNames(t *testing.T) {
 func TestTimed(t *testing.T) {
 	s, _, _ := quiet(t, "plan")
 	failure := errors.New("it fails")
-	err := s.timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
-	if !errors.Is(err, failure) || len(s.result.Timings) != 1 || s.result.Timings[0].Step != "try" || s.result.Timings[0].Seconds <= 0 {
-		t.Errorf("%v, %+v", err, s.result.Timings)
+	err := s.Timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
+	if !errors.Is(err, failure) || len(s.Result.Timings) != 1 || s.Result.Timings[0].Step != "try" || s.Result.Timings[0].Seconds <= 0 {
+		t.Errorf("%v, %+v", err, s.Result.Timings)
 	}
 }
 
@@ -117,9 +117,9 @@ func TestEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, stderr := quiet(t, "apply")
-			s.begun, s.changes = time.Now().Add(-time.Minute), c.changes
-			code := s.end(c.err)
-			r := s.result
+			s.Begun, s.Changes = time.Now().Add(-time.Minute), c.changes
+			code := s.End(c.err)
+			r := s.Result
 			if code != c.want.ExitCode || r.ExitCode != c.want.ExitCode || r.Status != c.want.Status || r.Error != c.want.Error || r.Hint != c.want.Hint {
 				t.Errorf("code %d, %+v", code, r)
 			}
@@ -144,9 +144,9 @@ func TestEndWithoutResult(t *testing.T) {
 	} {
 		for _, stage := range []string{"plan", "apply"} {
 			s, _, stderr := quiet(t, stage)
-			s.Out, s.changes = filepath.Join(s.Out, "file", "out"), c.changes
+			s.Out, s.Changes = filepath.Join(s.Out, "file", "out"), c.changes
 			must(t, os.WriteFile(filepath.Dir(s.Out), nil, 0o600))
-			if code := s.end(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
+			if code := s.End(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
 				t.Errorf("%s, %s: code %d: %s", stage, name, code, stderr.String())
 			}
 		}
@@ -172,10 +172,10 @@ func TestSay(t *testing.T) {
 		"a control's text": {"a\x1b[31mb", "a[31mb"},
 	} {
 		s, _, stderr := quiet(t, "plan")
-		s.Environment = "prod-secret"
-		s.result.Layers = []*Layer{{Name: "db"}, {Name: "net-secret"}}
-		s.hide(secret, "prod-secret", "net-secret", "app-secret", "progress")
-		s.say("progress: %v", c.arg)
+		s.Env = "prod-secret"
+		s.Result.Layers = []*LayerResult{{Name: "db"}, {Name: "net-secret"}}
+		s.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
+		s.Say("progress: %v", c.arg)
 		if got := stderr.String(); got != "progress: "+c.want+"\n" {
 			t.Errorf("%s: it says %q, want %q", name, got, c.want)
 		}
@@ -196,13 +196,13 @@ func TestSummary(t *testing.T) {
 		"an error":       {Result{Stage: "fmt", Status: "failed", Error: "no wood\nis left"}, "", "## fmt: failed\n\n\n```\nno wood\nis left\n```\n"},
 		"both":           {Result{Stage: "fmt", Status: "failed", Error: "no wood"}, "one\n", "## fmt: failed\n\n```\none\n```\n\n```\nno wood\n```\n"},
 	} {
-		if got := (&session{result: c.result}).summary(c.text); got != c.want {
+		if got := (&Run{Result: c.result}).summary(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 	s, _, _ := quiet(t, "plan")
 	s.layers = []report.Layer{{Name: "prod", Summary: plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}}}
-	s.end(nil)
+	s.End(nil)
 	data, err := os.ReadFile(filepath.Join(s.Out, "summary.md"))
 	must(t, err)
 	if got := string(data); strings.Contains(got, "## plan of prod") || !strings.Contains(got, "1 to create") {

@@ -75,15 +75,15 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err := d.alone(t.Context())
+	_, _, err := d.Alone(t.Context())
 	refuses(t, err, "run you (apply, begun", "wait until it has ended")
 }
 
 // The command names the layer only where there are several.
 func TestCommand(t *testing.T) {
 	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
-		r := &root{session: &session{Options: Options{Environment: "test"}, environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, name: "net"}
-		if got := r.command("recover"); got != want {
+		r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, Name: "net"}
+		if got := r.Call("recover"); got != want {
 			t.Errorf("%d layers: %s", layers, got)
 		}
 	}
@@ -95,8 +95,8 @@ func TestEachLayerUnlocked(t *testing.T) {
 		for _, layer := range []string{"", "app"} {
 			d := newDesk(t)
 			d.withCode(twoLayers)
-			d.Layer = layer
-			must(t, stages[stage](d.session, t.Context()))
+			d.OnlyLayer = layer
+			must(t, stages[stage](d.Run, t.Context()))
 			d.says("app: " + want)
 			if text := d.text(); strings.Contains(text, "net: "+want) != (layer == "") {
 				t.Errorf("%s of %q says %q", stage, layer, text)
@@ -110,14 +110,14 @@ func TestEachLayerRefused(t *testing.T) {
 	for _, stage := range []string{"unlock", "recover"} {
 		d := newDesk(t)
 		d.withCode(twoLayers)
-		d.key = "test/net.tfstate"
+		d.Key = "test/net.tfstate"
 		d.locked("laptop")
-		refuses(t, stages[stage](d.session, t.Context()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
-		d.Layer = "none"
-		refuses(t, stages[stage](d.session, t.Context()), `has no layer "none"`, "the layers of test are net, app")
-		d.Layer = ""
+		refuses(t, stages[stage](d.Run, t.Context()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		d.OnlyLayer = "none"
+		refuses(t, stages[stage](d.Run, t.Context()), `has no layer "none"`, "the layers of test are net, app")
+		d.OnlyLayer = ""
 		d.nowhere()
-		if err := stages[stage](d.session, t.Context()); err == nil {
+		if err := stages[stage](d.Run, t.Context()); err == nil {
 			t.Errorf("%s works nowhere", stage)
 		}
 	}
@@ -138,17 +138,17 @@ func TestUnlockHTTP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.store = nil
+			d.Store = nil
 			d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
-			d.Layer, d.LockID = c.layer, c.lockID
-			err := d.session.unlock(t.Context())
+			d.OnlyLayer, d.LockID = c.layer, c.lockID
+			err := d.Run.unlock(t.Context())
 			if c.lockID == "" || c.more != "" && c.layer == "" {
 				refuses(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
 			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
 				t.Errorf("got %v", err)
 			}
-			d.result.Stage = "recover"
-			refuses(t, d.session.recover(t.Context()), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+			d.Result.Stage = "recover"
+			refuses(t, d.Run.recover(t.Context()), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
 		})
 	}
 }

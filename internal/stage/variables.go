@@ -20,18 +20,18 @@ var tofuVariables = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 }
 
-// variables is the whole environment of tofu in a root: nothing is inherited but
+// Variables is the whole environment of tofu in a root: nothing is inherited but
 // the way to the programs.
-func (r *root) variables() ([]string, error) {
-	encryption, err := r.encryption()
+func (r *Layer) Variables() ([]string, error) {
+	encryption, err := r.Encryption()
 	if err != nil {
 		return nil, err
 	}
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + r.path("home"),
-		"TMPDIR=" + r.path("tmp"),
-		"TF_DATA_DIR=" + r.path("data", r.fileName()),
+		"HOME=" + r.Path("home"),
+		"TMPDIR=" + r.Path("tmp"),
+		"TF_DATA_DIR=" + r.Path("data", r.FileName()),
 		// No file of the user's: what a run does follows from the repository.
 		"TF_CLI_CONFIG_FILE=/dev/null",
 		"TF_IN_AUTOMATION=1",
@@ -39,21 +39,21 @@ func (r *root) variables() ([]string, error) {
 		"CHECKPOINT_DISABLE=1",
 		"TF_ENCRYPTION=" + encryption,
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.credentials)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Credentials)) {
 		if slices.ContainsFunc(tofuVariables, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
-			env = append(env, name+"="+r.credentials[name])
+			env = append(env, name+"="+r.Credentials[name])
 		}
 	}
-	if r.store != nil {
-		env = append(env, r.bucket().Environment()...)
+	if r.Store != nil {
+		env = append(env, r.Bucket().Environment()...)
 	}
 	return env, nil
 }
 
 // unused names the credentials that no tool is given.
-func (s *session) unused() []string {
+func (s *Run) unused() []string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(s.credentials)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Credentials)) {
 		given := name == state.Passphrase || name == state.PreviousPassphrase ||
 			slices.ContainsFunc(tofuVariables, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		if !given {
