@@ -130,3 +130,6 @@ func (c *Check) Count(before Record) Record {
 	}
 	return Record{Version: 1, Status: c.Status, Hits: c.Hits, Time: c.Time}
 }
+
+// FileName is the file in which a check for drift leaves its Check for the issue.
+const FileName = "drift.json"

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 )
@@ -53,4 +54,18 @@ func Read(r io.Reader) ([]Pin, error) {
 		pins = append(pins, Pin{Name: name, Repository: parts[1], Tag: parts[2], Digest: parts[3]})
 	}
 	return pins, lines.Err()
+}
+
+// ReadFile is Read for a file. Its errors name the file.
+func ReadFile(name string) ([]Pin, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	pins, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return pins, nil
 }

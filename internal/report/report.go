@@ -29,3 +29,6 @@ type Layer struct {
 	Summary plan.Summary `json:"summary"`
 	Note    string       `json:"note,omitempty"` // such as that it will be planned again
 }
+
+// FileName is the file in which a plan leaves its Environment for the comment.
+const FileName = "summary.json"

@@ -63,7 +63,7 @@ func TestApplyTakes(t *testing.T) {
 			} else {
 				d.withCode(more)
 			}
-			if err := d.apply(t.Context()); c.message != "" {
+			if err := applyAll(t.Context(), d.Layer.Run); c.message != "" {
 				refuses(t, err, c.message, "dagger call ")
 			} else {
 				notStarted(t, err, "init")
@@ -73,7 +73,7 @@ func TestApplyTakes(t *testing.T) {
 	d := newDesk(t)
 	d.withCode("")
 	d.OnlyLayer = "none"
-	refuses(t, d.apply(t.Context()), `has no layer "none"`, "the layers of test are test")
+	refuses(t, applyAll(t.Context(), d.Layer.Run), `has no layer "none"`, "the layers of test are test")
 }
 
 // What takes an environment away asks for its name first, and looks for runs that were
@@ -100,8 +100,8 @@ func TestDestroyTakes(t *testing.T) {
 			if c.interrupted {
 				d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
 			}
-			for _, stage := range []func(context.Context) error{d.destroy, d.down} {
-				if err := stage(t.Context()); c.message != "" {
+			for _, stage := range []func(context.Context, *Run) error{destroy, down} {
+				if err := stage(t.Context(), d.Run); c.message != "" {
 					refuses(t, err, c.message, "dagger call ")
 				} else {
 					notStarted(t, err, "init")
@@ -113,11 +113,11 @@ func TestDestroyTakes(t *testing.T) {
 	d.withCode("")
 	d.Confirm = "test"
 	d.nowhere()
-	if err := d.destroy(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+	if err := destroy(t.Context(), d.Layer.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("nowhere: %v", err)
 	}
 	d.OnlyLayer = "none"
-	refuses(t, d.destroy(t.Context()), `has no layer "none"`, "")
+	refuses(t, destroy(t.Context(), d.Layer.Run), `has no layer "none"`, "")
 }
 
 // With an environment go its plans and the record of its last check, and nothing of another.
@@ -128,7 +128,7 @@ func TestTakeKept(t *testing.T) {
 	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
 		must(t, d.Store.Write(t.Context(), key, []byte("x")))
 	}
-	must(t, d.removeKept(t.Context()))
+	must(t, removeKept(t.Context(), d.Layer.Run))
 	objects, err := d.Store.List(t.Context(), "")
 	must(t, err)
 	var left []string
@@ -147,12 +147,12 @@ func TestTakeKept(t *testing.T) {
 			}
 			return r.Method == method
 		}
-		if err := d.removeKept(t.Context()); err == nil {
+		if err := removeKept(t.Context(), d.Layer.Run); err == nil {
 			t.Errorf("a store that takes no %s", method)
 		}
 	}
 	d.Store = nil
-	must(t, d.removeKept(t.Context()))
+	must(t, removeKept(t.Context(), d.Layer.Run))
 }
 
 // A tofu that could not be started has made nothing: the lock goes back, and there is nothing
@@ -176,7 +176,7 @@ func TestApplyPlanNotStarted(t *testing.T) {
 			d.Dir = d.Path("repository")
 			must(t, os.MkdirAll(d.Dir, 0o700))
 			c.before(d)
-			_, err := d.applyPlan(t.Context())
+			_, err := applyPlan(t.Context(), d.Layer)
 			if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
@@ -196,7 +196,7 @@ func TestApplyPlanNotStarted(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.locked("laptop")
-	_, err := d.applyPlan(t.Context())
+	_, err := applyPlan(t.Context(), d.Layer)
 	refuses(t, err, "is locked by root@host", "dagger call unlock")
 }
 
@@ -230,7 +230,7 @@ func TestStateNotSaved(t *testing.T) {
 		{Severity: "error", Summary: "quota exceeded"}:                     false,
 		{Severity: "error", Summary: "It says: Failed to save state"}:      false,
 	} {
-		if got := (&Layer{Diagnostics: []tofu.Diagnostic{d}}).stateNotSaved(); got != want {
+		if got := stateNotSaved((&Layer{Diagnostics: []tofu.Diagnostic{d}})); got != want {
 			t.Errorf("%+v: %v", d, got)
 		}
 	}
@@ -257,7 +257,7 @@ func TestInOrderLooks(t *testing.T) {
 		if c.state != "" {
 			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.state)))
 		}
-		err := d.inOrder(t.Context(), tofu.ExitOK, nil, false, c.done)
+		err := inOrder(t.Context(), d.Layer, tofu.ExitOK, nil, false, c.done)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -268,11 +268,11 @@ func TestInOrderLooks(t *testing.T) {
 // ID where it has one, and none that was deleted.
 func TestMissing(t *testing.T) {
 	recorded := map[string]*tfjson.StateResource{"a.b": inState("a", "1")}
-	made := func(address, id string) journal.Account {
-		return journal.Account{Made: []journal.Entry{{Address: address, IDKey: "id", ID: id}}}
+	made := func(address, id string) journal.Outcome {
+		return journal.Outcome{Created: []journal.Entry{{Address: address, IDKey: "id", ID: id}}}
 	}
 	for name, c := range map[string]struct {
-		account journal.Account
+		account journal.Outcome
 		want    string // of the error; empty: it holds all
 	}{
 		"nothing":                {},
@@ -281,9 +281,9 @@ func TestMissing(t *testing.T) {
 		"made anew":              {account: made("a.b", "2"), want: "a.b was made, and the store"},
 		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was made, and the store"},
 		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was made, and the store"},
-		"deleted":                {account: journal.Account{Gone: []journal.Entry{{Address: "c.d"}}}},
-		"deleted, and still in":  {account: journal.Account{Gone: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, and the store"},
-		"in flight, and not his": {account: journal.Account{InFlight: []journal.Entry{{Address: "c.d"}}}},
+		"deleted":                {account: journal.Outcome{Deleted: []journal.Entry{{Address: "c.d"}}}},
+		"deleted, and still in":  {account: journal.Outcome{Deleted: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, and the store"},
+		"in flight, and not his": {account: journal.Outcome{InFlight: []journal.Entry{{Address: "c.d"}}}},
 	} {
 		if err := missing(recorded, c.account); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
@@ -306,28 +306,30 @@ func TestNotStarted(t *testing.T) {
 		command string // empty: there is nothing to start it for
 	}{
 		"what is recorded":     {func(d *desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
-		"forget":               {func(d *desk) error { return d.forget(t.Context(), "a.b") }, "state"},
-		"forget nothing":       {func(d *desk) error { return d.forget(t.Context()) }, ""},
-		"wishes":               {func(d *desk) error { _, err := d.wishes(t.Context(), entries("a.b")); return err }, "plan"},
-		"no wishes":            {func(d *desk) error { _, err := d.wishes(t.Context(), nil); return err }, ""},
-		"import one":           {func(d *desk) error { _, err := d.importOne(t.Context(), "a.b", "1"); return err }, "import"},
-		"import by blocks":     {func(d *desk) error { _, err := d.takeIn(t.Context(), entries("a.b")); return err }, "import"},
-		"import by longer ids": {func(d *desk) error { _, err := d.takeIn(t.Context(), composed); return err }, "plan"},
-		"import nothing":       {func(d *desk) error { _, err := d.takeIn(t.Context(), nil); return err }, ""},
-		"make a user anew":     {func(d *desk) error { return d.makeAnew(t.Context(), entries(databaseUser+".u"), nil) }, "show"},
-		"make a group anew":    {func(d *desk) error { return d.makeAnew(t.Context(), nil, entries(securityGroup+".g")) }, "show"},
-		"nothing to make anew": {func(d *desk) error { return d.makeAnew(t.Context(), entries("a.b"), entries(network+".n")) }, ""},
-		"mark":                 {func(d *desk) error { return d.taint(t.Context(), map[string]string{"a.b": "it is not whole"}) }, "taint"},
-		"mark nothing":         {func(d *desk) error { return d.taint(t.Context(), nil) }, ""},
+		"forget":               {func(d *desk) error { return forget(t.Context(), d.Layer, "a.b") }, "state"},
+		"forget nothing":       {func(d *desk) error { return forget(t.Context(), d.Layer) }, ""},
+		"wishes":               {func(d *desk) error { _, err := wishesOf(t.Context(), d.Layer, entries("a.b")); return err }, "plan"},
+		"no wishes":            {func(d *desk) error { _, err := wishesOf(t.Context(), d.Layer, nil); return err }, ""},
+		"import one":           {func(d *desk) error { _, err := importOne(t.Context(), d.Layer, "a.b", "1"); return err }, "import"},
+		"import by blocks":     {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, entries("a.b")); return err }, "import"},
+		"import by longer ids": {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, composed); return err }, "plan"},
+		"import nothing":       {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, nil); return err }, ""},
+		"make a user anew":     {func(d *desk) error { return taintIncomplete(t.Context(), d.Layer, entries(databaseUser+".u"), nil) }, "show"},
+		"make a group anew":    {func(d *desk) error { return taintIncomplete(t.Context(), d.Layer, nil, entries(securityGroup+".g")) }, "show"},
+		"nothing to make anew": {func(d *desk) error {
+			return taintIncomplete(t.Context(), d.Layer, entries("a.b"), entries(network+".n"))
+		}, ""},
+		"mark":         {func(d *desk) error { return taint(t.Context(), d.Layer, map[string]string{"a.b": "it is not whole"}) }, "taint"},
+		"mark nothing": {func(d *desk) error { return taint(t.Context(), d.Layer, nil) }, ""},
 		"a search": {func(d *desk) error {
-			_, _, err := d.search(t.Context(), journal.Account{InFlight: entries("a.b")})
+			_, _, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: entries("a.b")})
 			return err
 		}, "show"},
 		"what was made": {func(d *desk) error {
-			_, err := d.reconcile(t.Context(), journal.Account{Made: entries("a.b")})
+			_, err := reconcile(t.Context(), d.Layer, journal.Outcome{Created: entries("a.b")})
 			return err
 		}, "show"},
-		"a change": {func(d *desk) error { _, err := d.change(t.Context(), tofu.Plan{}); return err }, "init"},
+		"a change": {func(d *desk) error { _, err := change(t.Context(), d.Layer, tofu.Plan{}); return err }, "init"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -352,6 +354,6 @@ func TestNotStarted(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.other(journal.Header{ID: "you", Stage: "apply"})
-	_, err := d.change(t.Context(), tofu.Plan{})
+	_, err := change(t.Context(), d.Layer, tofu.Plan{})
 	refuses(t, err, "is in use by run you", "dagger call unlock")
 }

@@ -6,79 +6,87 @@ import (
 	"errors"
 	"fmt"
 
+	"slipway/internal/marker"
 	"slipway/internal/state"
 )
 
-// bootstrap makes the place where the environment's state is kept, and proves
-// that it can keep a lock. It is safe to repeat.
-func (s *Run) bootstrap(ctx context.Context) error {
-	if err := s.Load(); err != nil {
-		return err
+// Bootstrap creates the store of the environment's state, and proves that it can keep a lock. It
+// is safe to repeat.
+func Bootstrap() Command {
+	return Command{
+		Name: "bootstrap", Help: "create the store of the state, and check that its locks work",
+		Opens: Credentials, Run: bootstrap,
 	}
-	return s.prepare(ctx)
 }
 
-// up takes an environment from nothing to running: what is done already is not
-// done again.
-func (s *Run) up(ctx context.Context) error {
-	if err := s.Load(); err != nil {
-		return err
+// Up takes an environment from nothing to running. What is done already is not done again.
+func Up() Command {
+	return Command{
+		Name: "up", Help: "take an environment from nothing to running: bootstrap, then apply",
+		Opens: Credentials, Run: up,
 	}
-	if s.Store != nil {
-		_, err := s.Store.Read(ctx, s.MarkerKey())
+}
+
+func up(ctx context.Context, r *Run) error {
+	if r.Store != nil {
+		_, err := r.Store.Read(ctx, r.MarkerKey())
 		if errors.Is(err, state.ErrNone) {
-			err = s.prepare(ctx)
+			err = bootstrap(ctx, r)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return s.apply(ctx)
-}
-
-func (s *Run) prepare(ctx context.Context) error {
-	if _, err := s.Encryption(); err != nil {
+	if err := r.OpenStore(ctx); err != nil {
 		return err
 	}
-	if s.Store == nil {
-		fmt.Fprintf(&s.Report, "nothing to do: the state is kept by the server at %s\n", s.Environment.State.HTTP.Address)
+	return apply(ctx, r, options{})
+}
+
+func bootstrap(ctx context.Context, r *Run) error {
+	// Refuses a missing or weak passphrase.
+	if _, err := r.Encryption(); err != nil {
+		return err
+	}
+	if r.Store == nil {
+		fmt.Fprintf(&r.Report, "nothing to do: the state is kept by the server at %s\n", r.Environment.State.HTTP.Address)
 		return nil
 	}
-	done, err := s.Store.Bootstrap(ctx)
+	done, err := r.Store.Bootstrap(ctx)
 	if err != nil {
 		return err
 	}
 	if done.Created {
-		fmt.Fprintf(&s.Report, "made %s\n", s.Store.Name())
+		fmt.Fprintf(&r.Report, "created %s\n", r.Store.Name())
 	} else {
-		fmt.Fprintf(&s.Report, "%s was there\n", s.Store.Name())
+		fmt.Fprintf(&r.Report, "%s already exists\n", r.Store.Name())
 	}
-	s.Report.WriteString("it keeps a lock: 25 times, one of 8 writers at once won\n")
+	r.Report.WriteString("lock check passed: in 25 rounds, one of 8 concurrent writers got the lock\n")
 	if done.Versions {
-		s.Report.WriteString("it keeps earlier versions of the state\n")
+		r.Report.WriteString("earlier versions of the state are kept\n")
 	} else {
-		s.Report.WriteString("it keeps no earlier versions of the state: the store has none\n")
+		r.Report.WriteString("earlier versions of the state are not kept: the store has no versioning\n")
 	}
-	return s.mark(ctx)
+	return mark(ctx, r)
 }
 
-// mark puts the environment's marker into the store, or renews the proof of a
-// passphrase that has been changed.
-func (s *Run) mark(ctx context.Context) error {
-	old, err := s.Store.Read(ctx, s.MarkerKey())
+// mark writes the environment's marker to the store, or renews the proof of a passphrase that has
+// changed.
+func mark(ctx context.Context, r *Run) error {
+	old, err := r.Store.Read(ctx, r.MarkerKey())
 	if err != nil && !errors.Is(err, state.ErrNone) {
 		return err
 	}
 	if err == nil {
-		if err := s.CheckMarker(old); err != nil {
+		if err := r.CheckMarker(old); err != nil {
 			return err
 		}
 	}
-	passphrase := s.Credentials[state.Passphrase]
-	if m, err := readMarker(old); err == nil && m.Version == 2 && m.provedBy(passphrase) {
+	passphrase := r.Credentials[state.Passphrase]
+	if m, err := marker.Read(old); err == nil && m.Version == 2 && m.ProvedBy(passphrase) {
 		return nil
 	}
-	m, err := newMarker(s.Env, passphrase)
+	m, err := marker.New(r.Env, passphrase)
 	if err != nil {
 		return err
 	}
@@ -86,6 +94,6 @@ func (s *Run) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&s.Report, "marked it as that of environment %s\n", s.Env)
-	return s.Store.Write(ctx, s.MarkerKey(), data)
+	fmt.Fprintf(&r.Report, "marked it as the store of environment %s\n", r.Env)
+	return r.Store.Write(ctx, r.MarkerKey(), data)
 }

@@ -34,14 +34,14 @@ func TestChecksNotStarted(t *testing.T) {
 			if c.test {
 				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}
-			if err := stages[c.stage](d.Run, t.Context()); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if err := stages[c.stage](t.Context(), d.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 			if text := d.text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 			d.nowhere()
-			if err := stages[c.stage](d.Run, t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+			if err := stages[c.stage](t.Context(), d.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}
 		})
@@ -49,7 +49,7 @@ func TestChecksNotStarted(t *testing.T) {
 	d := newDesk(t)
 	d.withCode("")
 	d.Env, d.Repository = "", t.TempDir()
-	refuses(t, d.validate(t.Context()), "environment", "")
+	refuses(t, validate(t.Context(), d.Layer.Run), "environment", "")
 }
 
 // Code that would run what its environment does not allow is refused before it is checked.
@@ -58,7 +58,7 @@ func TestValidateRefuses(t *testing.T) {
 	d := newDesk(t)
 	d.withCode("")
 	must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
-	refuses(t, d.validate(t.Context()), "external", "")
+	refuses(t, validate(t.Context(), d.Layer.Run), "external", "")
 }
 
 // A module with tests is one folder, whether they lie beside its code or in its folder tests.

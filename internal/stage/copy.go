@@ -12,78 +12,40 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"slipway/internal/confine"
 	"slipway/internal/manifest"
 )
 
-// Prepare makes the work folder ready for the tools: a copy of the repository, and
-// folders of their own. They are kept out of the repository itself, where the sealed
-// credentials are, and out of the key.
-func (s *Run) Prepare() error {
-	if !confine.Switches() {
-		s.Say("note: this is not root, so the tools run as the same user, and can read the age identity and the sealed credentials")
-	}
-	if err := s.RefuseProxies(func(name string) string { return s.Credentials[name] }); err != nil {
-		return err
-	}
-	for _, path := range []string{s.Repository, s.IdentityFile} {
-		if err := confine.Close(path); err != nil {
-			return err
-		}
-	}
-	if err := s.Folder().Open(); err != nil {
-		return err
-	}
-	if err := s.Folder().Make("home", "tmp", "data", "plans"); err != nil {
-		return s.Full(err)
-	}
-	return s.copyRepository()
-}
-
-// Folder is where the tools work.
-func (s *Run) Folder() confine.Folder { return confine.Folder(s.Work) }
-
-// Inside is a path in the work folder, from there on.
-func (s *Run) Inside(path string) string {
-	name, err := filepath.Rel(s.Work, path)
-	if err != nil {
-		return path
-	}
-	return name
-}
-
-// leaveBehind says what no tool needs of a repository: its history, what earlier
-// runs left, the sealed credentials, and the environments that are not at work.
-func (s *Run) leaveBehind(path string, entry fs.DirEntry) bool {
+// excluded says what no tool needs: the repository's history, what earlier runs left, the
+// encrypted credentials, and the other environments.
+func excluded(r *Run, path string, entry fs.DirEntry) bool {
 	switch entry.Name() {
 	case ".git", ".terraform", ".slipway", ".env", "node_modules":
 		return true
 	}
-	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate") || s.otherEnvironment(path)
+	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate") || otherEnvironment(r, path)
 }
 
-// otherEnvironment is true for the folder of another environment than the one at
-// work, so that no change of that one can matter here. A folder without
-// environment.yaml is shared code.
-func (s *Run) otherEnvironment(path string) bool {
-	if s.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == s.Env {
+// otherEnvironment says whether a path is the folder of another environment, so that a change
+// there does not matter here. A folder without environment.yaml is shared code.
+func otherEnvironment(r *Run, path string) bool {
+	if r.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == r.Env {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(s.Repository, path, "environment.yaml"))
+	_, err := os.Stat(filepath.Join(r.Repository, path, "environment.yaml"))
 	return err == nil
 }
 
-// copyRepository copies the repository into the work folder, because tofu writes
-// beside its code. It takes the digest of all that it copies.
-func (s *Run) copyRepository() error {
-	from, to := s.Repository, s.Path("repository")
+// copyRepository copies the repository into the work folder, because tofu writes beside its
+// code. It returns the digest of everything that it copies.
+func copyRepository(r *Run) (digest string, err error) {
+	from, to := r.Repository, r.Path("repository")
 	all := sha256.New()
 	note := func(kind, name, content string) {
 		fmt.Fprintf(all, "%s %q %s\n", kind, filepath.ToSlash(name), content)
 	}
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -93,7 +55,7 @@ func (s *Run) copyRepository() error {
 		}
 		target := filepath.Join(to, name)
 		switch {
-		case name != "." && s.leaveBehind(name, entry):
+		case name != "." && excluded(r, name, entry):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -115,31 +77,23 @@ func (s *Run) copyRepository() error {
 		return nil // a socket or the like
 	})
 	if err != nil {
-		return s.Full(err)
+		return "", Full(r, err)
 	}
-	if s.Environment != nil {
-		files := append(slices.Clone(s.Environment.CredentialFiles), s.Environment.PlanCredentialFiles...)
-		for _, name := range sorted(files) {
+	if r.Environment != nil {
+		files := append(slices.Clone(r.Environment.CredentialFiles), r.Environment.PlanCredentialFiles...)
+		slices.Sort(files)
+		for _, name := range slices.Compact(files) {
 			data, err := os.ReadFile(filepath.Join(from, name))
 			if err != nil {
-				return err
+				return "", err
 			}
 			note("sealed", name, manifest.Digest(data))
 		}
 	}
 	if err := confine.Give(to); err != nil {
-		return err
+		return "", err
 	}
-	s.Inputs = "sha256:" + hex.EncodeToString(all.Sum(nil))
-	return nil
-}
-
-// Full explains the error of a full work folder.
-func (s *Run) Full(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the work folder %s is full: nothing was changed; give the engine more memory, or keep large files out of the repository: %w", s.Work, err)
-	}
-	return err
+	return "sha256:" + hex.EncodeToString(all.Sum(nil)), nil
 }
 
 // copyFile copies content and the right to execute, and returns what it copied.

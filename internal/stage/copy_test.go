@@ -47,7 +47,7 @@ func (c *clone) copied() (digest string, files []string) {
 	c.t.Helper()
 	to := c.Path("repository")
 	must(c.t, os.RemoveAll(to))
-	must(c.t, c.copyRepository())
+	must(c.t, copyRepository(c.Run))
 	must(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			name, _ := filepath.Rel(to, path)
@@ -116,7 +116,7 @@ func TestWorkspace(t *testing.T) {
 	c.Stderr, c.Mask = stderr, NewMask()
 	c.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
 	must(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
-	must(t, c.Prepare())
+	must(t, Prepare(c.Run))
 	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
 		if _, err := os.Stat(c.Path(name)); err != nil {
 			t.Error(err)
@@ -147,7 +147,7 @@ func TestWorkspaceFails(t *testing.T) {
 		c := newClone(t)
 		c.Stderr, c.Mask = &bytes.Buffer{}, NewMask()
 		change(c)
-		if err := c.Prepare(); err == nil {
+		if err := Prepare(c.Run); err == nil {
 			t.Errorf("%s: it is ready", name)
 		}
 		if _, err := os.Stat(c.Path("repository")); err == nil || c.Inputs != "" {
@@ -221,23 +221,23 @@ func TestCopyKinds(t *testing.T) {
 func TestCopyFails(t *testing.T) {
 	c := newClone(t)
 	must(t, os.Remove(filepath.Join(c.Repository, "credentials/test.enc.env")))
-	if err := c.copyRepository(); err == nil {
+	if err := copyRepository(c.Run); err == nil {
 		t.Error("without the sealed credentials there is a digest")
 	}
 	c = newClone(t)
 	c.Repository += "/nonexistent"
-	if err := c.copyRepository(); err == nil {
+	if err := copyRepository(c.Run); err == nil {
 		t.Error("a repository that is not there is copied")
 	}
 	c = newClone(t)
 	c.Work += "/nonexistent/" + strings.Repeat("x", 300)
-	if err := c.copyRepository(); err == nil {
+	if err := copyRepository(c.Run); err == nil {
 		t.Error("to where nothing can be written, it is copied")
 	}
-	if err := c.Full(syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
+	if err := Full(c.Run, syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
 		t.Errorf("got %v", err)
 	}
-	if err := c.Full(fs.ErrInvalid); err != fs.ErrInvalid { //nolint:errorlint // the very same
+	if err := Full(c.Run, fs.ErrInvalid); err != fs.ErrInvalid { //nolint:errorlint // the very same
 		t.Errorf("got %v", err)
 	}
 }
@@ -264,11 +264,11 @@ func TestVariables(t *testing.T) {
 			t.Errorf("it is given %s", secret)
 		}
 	}
-	if names := d.unused(); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
+	if names := unused(d.Layer.Run); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
 		t.Errorf("unused: %q", names)
 	}
 	d.Credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
-	if names := d.unused(); len(names) != 2 {
+	if names := unused(d.Layer.Run); len(names) != 2 {
 		t.Errorf("unused: %q", names)
 	}
 	d.Store = nil

@@ -5,57 +5,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"slipway/internal/drift"
 	"slipway/internal/environment"
-	"slipway/internal/plan"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/state"
 )
 
-// driftName is what a check leaves in /out, for the issue.
-const driftName = "drift.json"
-
-// drift looks whether the environment still is what its code says. A check that
-// fails has found neither drift nor its absence, and says so.
-func (s *Run) drift(ctx context.Context) error {
-	check := drift.Check{Version: 1, Environment: s.Env, After: 1, Time: s.Begun.UTC().Truncate(time.Second)}
-	err := s.checkDrift(ctx, &check)
-	if err != nil {
-		check.Status = drift.Unchecked
-		check.Error = err.Error()
-		var input *refusal.Error
-		if errors.As(err, &input) {
-			check.Hint = input.Hint
-		}
+// Drift checks whether the environment still is what its code says. A check that fails has found
+// neither drift nor its absence, and says so.
+func Drift() Command {
+	return Command{
+		Name: "drift", Help: "check whether an environment still is what its code says",
+		Opens: State, Reads: true,
+		Run: func(ctx context.Context, r *Run) error {
+			check := newCheck(r)
+			return concludeDrift(ctx, r, check, checkDrift(ctx, r, check))
+		},
+		Unopened: func(ctx context.Context, r *Run, err error) error {
+			return concludeDrift(ctx, r, newCheck(r), err)
+		},
 	}
-	// Also of a check that was stopped.
-	after := context.WithoutCancel(ctx)
-	err = errors.Join(err, s.countDrift(after, &check))
-	s.Changes = check.Status == drift.Drifted
-	check = check.Masked(s.redactor.String)
-	s.reportDrift(check)
-	data, jsonErr := json.MarshalIndent(check, "", "  ")
-	if jsonErr != nil {
-		return errors.Join(err, jsonErr)
-	}
-	return errors.Join(err, os.MkdirAll(s.Out, 0o755), os.WriteFile(filepath.Join(s.Out, driftName), append(data, '\n'), 0o644))
 }
 
-func (s *Run) checkDrift(ctx context.Context, check *drift.Check) error {
-	var expected []environment.Ignore
-	settings := func() error {
-		if d := s.Environment.Drift; d != nil {
-			expected, check.After = d.Ignore, max(1, d.After)
-		}
-		return nil
+func newCheck(r *Run) *drift.Check {
+	check := &drift.Check{Version: 1, Environment: r.Env, After: 1, Time: r.Begun.UTC().Truncate(time.Second)}
+	if r.Environment != nil && r.Environment.Drift != nil {
+		check.After = max(1, r.Environment.Drift.After)
 	}
-	err := s.eachPlanned(ctx, settings, func(r *Layer, summary plan.Summary) error {
-		check.Layers = append(check.Layers, drift.Judge(r.Name, summary, expected, check.Time))
+	return check
+}
+
+func checkDrift(ctx context.Context, r *Run, check *drift.Check) error {
+	var expected []environment.Ignore
+	if d := r.Environment.Drift; d != nil {
+		expected = d.Ignore
+	}
+	err := Each(ctx, r, func(l *Layer) error {
+		if err := NoteRuns(ctx, l); err != nil {
+			return err
+		}
+		summary, err := l.PlanForDrift(ctx)
+		if err != nil {
+			return err
+		}
+		check.Layers = append(check.Layers, drift.Judge(l.Name, summary, expected, check.Time))
 		return nil
 	})
 	if err != nil {
@@ -70,40 +67,62 @@ func (s *Run) checkDrift(ctx context.Context, check *drift.Check) error {
 	return nil
 }
 
-// countDrift remembers beside the state how often in a row the same was found.
-// Where nothing can be remembered, an issue does not wait.
-func (s *Run) countDrift(ctx context.Context, check *drift.Check) error {
+// concludeDrift counts, shows and leaves what a check found, and the error of one that failed.
+func concludeDrift(ctx context.Context, r *Run, check *drift.Check, err error) error {
+	if err != nil {
+		check.Status = drift.Unchecked
+		check.Error = err.Error()
+		var input *refusal.Error
+		if errors.As(err, &input) {
+			check.Hint = input.Hint
+		}
+	}
+	// Also for a check that was stopped.
+	err = errors.Join(err, countDrift(context.WithoutCancel(ctx), r, check))
+	r.Changed = check.Status == drift.Drifted
+	masked := check.Masked(r.Mask.String)
+	reportDrift(r, masked)
+	data, jsonErr := json.MarshalIndent(masked, "", "  ")
+	if jsonErr != nil {
+		return errors.Join(err, jsonErr)
+	}
+	return errors.Join(err, r.Leave(drift.FileName, append(data, '\n')))
+}
+
+// countDrift remembers beside the state how often in a row the same was found. Where nothing can be
+// remembered, an issue opens at once.
+func countDrift(ctx context.Context, r *Run, check *drift.Check) error {
 	check.Hits = check.After
-	if s.Store == nil {
+	if r.Store == nil {
 		return nil
 	}
-	key := "drift/" + s.Env + ".json"
+	key := "drift/" + r.Env + ".json"
 	var before drift.Record
-	data, err := s.Store.Read(ctx, key)
+	data, err := r.Store.Read(ctx, key)
 	switch {
 	case errors.Is(err, state.ErrNone):
 	case err != nil:
 		return err
 	case json.Unmarshal(data, &before) != nil || before.Version != 1:
-		before = drift.Record{} // it counts, and counting begins anew
+		before = drift.Record{} // counting starts over
 	}
 	if data, err = json.Marshal(check.Count(before)); err != nil {
 		return err
 	}
-	return s.Store.Write(ctx, key, data)
+	return r.Store.Write(ctx, key, data)
 }
 
-// reportDrift writes what was found for a terminal.
-func (s *Run) reportDrift(check drift.Check) {
+// reportDrift shows what was found.
+func reportDrift(r *Run, check drift.Check) {
 	if check.Status == drift.Unchecked {
-		fmt.Fprintf(&s.Report, "%s: could not be checked\n", s.Env)
+		fmt.Fprintf(&r.Report, "%s: could not be checked\n", r.Env)
 		return
 	}
-	// The check is masked by its fields.
-	s.Report.Add(func(func(string) string) string {
-		text := fmt.Sprintf("%s: %s\n", s.Env, check.Headline())
+	// Its fields are masked already.
+	r.Report.Add(func(func(string) string) string {
+		text := fmt.Sprintf("%s: %s\n", r.Env, check.Headline())
 		for _, line := range check.Lines() {
-			text += "  " + plain(strings.ReplaceAll(line, "\n", `\n`)) + "\n"
+			text += "  " + printable.Terminal(strings.ReplaceAll(line, "\n", `\n`)) + "\n"
 		}
 		return text
 	})

@@ -13,14 +13,18 @@ import (
 	"slipway/internal/refusal"
 )
 
-// environments lists them, and checks the file of each.
-func (s *Run) environments(context.Context) error {
-	repository := os.DirFS(s.Repository)
+// Environments lists the environments, and checks the file of each.
+func Environments() Command {
+	return Command{Name: "environments", Help: "list the environments and check the file of each", Run: environments}
+}
+
+func environments(_ context.Context, r *Run) error {
+	repository := os.DirFS(r.Repository)
 	names, err := environment.List(repository)
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(&s.Report, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(&r.Report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tPROTECTED\tCREDENTIALS\tLAYERS\tDESCRIPTION")
 	var faults []error
 	for _, name := range names {

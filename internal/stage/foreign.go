@@ -14,20 +14,20 @@ import (
 	"slipway/internal/foreign"
 )
 
-// RefuseForeign refuses a root module, in a folder from the repository's root, whose
-// code would run what its environment does not allow. It comes before any tool.
-func (s *Run) RefuseForeign(e *environment.Environment, dir string) error {
-	findings, err := foreign.Find(os.DirFS(s.Path("repository")), dir)
+// RefuseForeign refuses a root module, in a folder from the repository's root, whose code would
+// run what its environment does not allow. It comes before any tool.
+func RefuseForeign(r *Run, e *environment.Environment, dir string) error {
+	findings, err := foreign.Find(os.DirFS(r.Path("repository")), dir)
 	if err != nil {
 		return err
 	}
 	return foreign.Judge(findings, e)
 }
 
-// RefuseFetched does the same with the modules that init has fetched for a root. Data
-// is the folder where tofu keeps them.
-func (s *Run) RefuseFetched(e *environment.Environment, dir, data string) error {
-	list, err := s.Folder().Read(filepath.Join(s.Inside(data), "modules", "modules.json"))
+// RefuseFetched does the same with the modules that init has fetched for a root module. Data is
+// the folder where tofu keeps them.
+func RefuseFetched(r *Run, e *environment.Environment, dir, data string) error {
+	list, err := Folder(r).Read(filepath.Join(Inside(r, data), "modules", "modules.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it calls none
 	}
@@ -40,7 +40,7 @@ func (s *Run) RefuseFetched(e *environment.Environment, dir, data string) error 
 	if err := json.Unmarshal(list, &manifest); err != nil {
 		return fmt.Errorf("read the list of modules that tofu fetched: %w", err)
 	}
-	work, err := os.OpenRoot(s.Work)
+	work, err := os.OpenRoot(r.Work)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Run) RefuseFetched(e *environment.Environment, dir, data string) error 
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(dir, at)
 		}
-		name := filepath.ToSlash(s.Inside(at))
+		name := filepath.ToSlash(Inside(r, at))
 		found, _, err := foreign.Folder(work.FS(), name)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestGuard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &Run{Options: Options{Env: "test", AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}
 			s.Result.Stage = "destroy"
-			err := s.guard(c.losses)
+			err := guard(s, c.losses)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -49,7 +49,7 @@ func TestGuardCommand(t *testing.T) {
 		Environment: &environment.Environment{Protected: true},
 	}
 	s.Result.Stage = "apply"
-	refuses(t, s.guard([]string{"a.b"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
+	refuses(t, guard(s, []string{"a.b"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
 }
 
 // A plan that is made after the guard loses nothing more than was allowed.
@@ -75,7 +75,7 @@ func TestOnlyAllowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Layer{Run: &Run{Options: Options{AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}, Name: "test"}
-			err := r.onlyAllowed(c.plan)
+			err := onlyAllowed(r, c.plan)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"slipway/internal/journal"
+	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
@@ -22,9 +24,9 @@ type Hold struct {
 	Lock    state.Lock
 }
 
-// Begin opens the journal of this run on the root's state. The context that it returns
-// ends when the run has to stop because it could no longer be recovered.
-func (r *Layer) Begin(ctx context.Context) (context.Context, *Hold, error) {
+// Begin opens the journal of this run on a layer's state. The context that it returns ends when
+// the run has to stop because it could no longer be recovered.
+func Begin(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
 	now := time.Now().UTC()
 	h := &Hold{Layer: r, Lock: r.Store.NewLock(r.Key, rand.Text(), r.Result.Stage, r.ID, now)}
 	header := journal.Header{
@@ -47,18 +49,18 @@ func (r *Layer) Begin(ctx context.Context) (context.Context, *Hold, error) {
 	return working, h, nil
 }
 
-// Take is begin, and then the lock.
-func (r *Layer) Take(ctx context.Context) (context.Context, *Hold, error) {
+// Take begins, and takes the lock.
+func Take(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
 	if r.Store == nil {
 		return ctx, nil, nil
 	}
-	working, h, err := r.Begin(ctx)
+	working, h, err := Begin(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err = h.Acquire(ctx); err == nil {
-		// What was looked at before the lock was ours may have changed.
-		err = r.RefuseBeside(ctx)
+		// What was checked before we had the lock may have changed.
+		err = refuseBeside(ctx, r)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, h.End(ctx, true))
@@ -66,22 +68,22 @@ func (r *Layer) Take(ctx context.Context) (context.Context, *Hold, error) {
 	return working, h, nil
 }
 
-// RefuseBeside refuses to go on, under the lock, beside a run that takes locks away, or
-// on top of one that was interrupted.
-func (r *Layer) RefuseBeside(ctx context.Context) error {
-	o, err := r.Look(ctx)
+// refuseBeside refuses to go on, under the lock, beside a run that takes locks away, or on top of
+// one that was interrupted.
+func refuseBeside(ctx context.Context, r *Layer) error {
+	o, err := RunsOn(ctx, r)
 	if err != nil {
 		return err
 	}
 	for _, run := range o.Live {
 		if run.Stage == "recover" || run.Stage == "unlock" {
-			return r.inUse(run)
+			return inUse(r, run)
 		}
 	}
-	return r.refuseDead(o)
+	return refuseDead(r, o)
 }
 
-// Acquire takes the lock, or names its holder.
+// Acquire takes the lock. It is a refusal that names the holder if another run has it.
 func (h *Hold) Acquire(ctx context.Context) error {
 	r := h.Layer
 	other, err := r.Store.Lock(ctx, r.Key, h.Lock)
@@ -89,7 +91,7 @@ func (h *Hold) Acquire(ctx context.Context) error {
 		return err
 	}
 	if other != nil {
-		return r.RefuseLocked("the state of %s is locked by %s", r.Name, DescribeLock(other))
+		return refuseLocked(r, "the state of %s is locked by %s", r.Name, DescribeLock(other))
 	}
 	h.Journal.Locked()
 	return nil
@@ -98,8 +100,8 @@ func (h *Hold) Acquire(ctx context.Context) error {
 // giveBackFor is how long a run tries to give its lock back.
 const giveBackFor = 20 * time.Second
 
-// End gives the lock back and takes the journal away, after a run of which nothing is to
-// be recovered. After another, both stay for recover.
+// End gives the lock back and removes the journal, if there is nothing to recover. Otherwise both
+// stay for recover.
 func (h *Hold) End(ctx context.Context, ordered bool) error {
 	if h == nil {
 		return nil
@@ -127,22 +129,23 @@ func (h *Hold) giveBack(ctx context.Context) error {
 		err := r.Store.Unlock(trusted, r.Key, h.Lock.ID)
 		cancel()
 		if err == nil || errors.As(err, &changed) {
-			return nil // of a run that was refused, the lock is another's
+			return nil // the run was refused: the lock is another's
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("what was to be done on %s is done, and its lock could not be given back (then: %s): %w", r.Name, r.Call("unlock"), err)
+			return fmt.Errorf("the work on %s is done, but its lock could not be given back (next: %s): %w", r.Name, r.Call("unlock"), err)
 		}
 	}
 }
 
-// Others are the other runs on the state.
+// Others are the other runs on a state.
 type Others struct {
 	Live []journal.Run // at work
 	Dead []journal.Run // interrupted, in the order of their start
-	Over []journal.Run // ended in order, and left litter
+	Over []journal.Run // finished, with a journal left over
 }
 
-func (r *Layer) Look(ctx context.Context) (o Others, err error) {
+// RunsOn are the other runs on a layer's state.
+func RunsOn(ctx context.Context, r *Layer) (o Others, err error) {
 	runs, err := journal.Runs(ctx, r.Store, r.Identity, r.Key)
 	for _, run := range runs {
 		switch {
@@ -158,51 +161,76 @@ func (r *Layer) Look(ctx context.Context) (o Others, err error) {
 	return o, err
 }
 
-// RefuseRuns refuses to begin a change beside another, or on top of one that was
-// interrupted.
-func (r *Layer) RefuseRuns(ctx context.Context) error {
+// RefuseRuns refuses to begin a change beside another run, or on top of one that was interrupted.
+func RefuseRuns(ctx context.Context, r *Layer) error {
 	if r.Store == nil {
 		return nil
 	}
-	o, err := r.Look(ctx)
+	o, err := RunsOn(ctx, r)
 	if err != nil {
 		return err
 	}
 	if len(o.Live) > 0 {
-		return r.inUse(o.Live[0])
+		return inUse(r, o.Live[0])
 	}
-	if err := r.refuseDead(o); err != nil {
+	if err := refuseDead(r, o); err != nil {
 		return err
 	}
 	lock, err := r.Store.ReadLock(ctx, r.Key)
 	if err == nil && lock != nil {
-		err = r.RefuseLocked("the state of %s is locked by %s", r.Name, DescribeLock(lock))
+		err = refuseLocked(r, "the state of %s is locked by %s", r.Name, DescribeLock(lock))
 	}
 	return err
 }
 
-func (r *Layer) inUse(run journal.Run) error {
-	return r.RefuseLocked("the state of %s is in use by %s", r.Name, Describe(run))
+func inUse(r *Layer, run journal.Run) error {
+	return refuseLocked(r, "the state of %s is in use by %s", r.Name, DescribeRun(run))
 }
 
-func (r *Layer) refuseDead(o Others) error {
+func refuseDead(r *Layer, o Others) error {
 	if len(o.Dead) == 0 {
 		return nil
 	}
-	return refusal.New(r.Call("recover"), "%s was interrupted, and what it made may not be in the state of %s", Describe(o.Dead[0]), r.Name)
+	return refusal.New(r.Call("recover"), "%s was interrupted, and what it made may not be in the state of %s", DescribeRun(o.Dead[0]), r.Name)
 }
 
-// NoteRuns tells a reader of a plan what else happens to the state.
-func (r *Layer) NoteRuns(ctx context.Context) error {
+// NoteRuns tells whoever reads a plan what else is happening to the state.
+func NoteRuns(ctx context.Context, r *Layer) error {
 	if r.Store == nil {
 		return nil
 	}
-	o, err := r.Look(ctx)
+	o, err := RunsOn(ctx, r)
 	for _, run := range o.Live {
-		r.Say("note: %s is changing %s at this moment: the plan may be out of date at once", Describe(run), r.Name)
+		r.Say("note: %s is changing %s right now: the plan may be out of date at once", DescribeRun(run), r.Name)
 	}
 	for _, run := range o.Dead {
-		r.Say("note: %s was interrupted: before the next apply, run %s", Describe(run), r.Call("recover"))
+		r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), r.Call("recover"))
 	}
 	return err
+}
+
+// DescribeRun names a run in a sentence.
+func DescribeRun(run journal.Run) string {
+	if run.Started.IsZero() {
+		return "run " + run.ID
+	}
+	return fmt.Sprintf("run %s (%s, begun %s)", run.ID, run.Stage, run.Started.Format(time.DateTime+" MST"))
+}
+
+// DescribeLock names the holder of a lock in a sentence.
+func DescribeLock(lock *state.Lock) string {
+	return fmt.Sprintf("%s since %s (%s, lock %s)", printable.Terminal(lock.Who), lock.Created.UTC().Format(time.DateTime+" MST"), printable.Terminal(strings.TrimPrefix(lock.Operation, "OperationType")), printable.Terminal(lock.ID))
+}
+
+// refuseLocked refuses because of a run that holds the lock.
+func refuseLocked(r *Layer, format string, args ...any) error {
+	return refusal.New("dagger call unlock --env="+r.Env+"   # names the holder; or wait for it", format, args...)
+}
+
+// Stopped is the reason for which this program itself ended ctx; nil if it did not.
+func Stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
 }

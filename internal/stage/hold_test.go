@@ -29,7 +29,7 @@ func TestHoldLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.Beat = journal.Beat{Every: 20 * time.Millisecond, GiveUp: time.Minute}
-			working, h, err := d.Take(t.Context())
+			working, h, err := Take(t.Context(), d.Layer)
 			must(t, err)
 			must(t, c.lost(d, h.Lock.ID))
 			select {
@@ -49,7 +49,7 @@ func TestHoldLost(t *testing.T) {
 func TestHoldEndsInTheEnd(t *testing.T) {
 	d := newDesk(t)
 	ctx, stop := context.WithCancel(t.Context())
-	_, h, err := d.Take(ctx)
+	_, h, err := Take(ctx, d.Layer)
 	must(t, err)
 	stop()
 	must(t, h.End(ctx, true))
@@ -62,7 +62,7 @@ func TestHoldEndsInTheEnd(t *testing.T) {
 func TestBeginFails(t *testing.T) {
 	d := newDesk(t)
 	d.Recipients = nil
-	if working, h, err := d.Take(t.Context()); err == nil || working != nil || h != nil || d.lockID() != "" {
+	if working, h, err := Take(t.Context(), d.Layer); err == nil || working != nil || h != nil || d.lockID() != "" {
 		t.Errorf("%v, %v, %v", working, h, err)
 	}
 }
@@ -80,7 +80,7 @@ func (d *desk) withOthers() {
 func TestOthers(t *testing.T) {
 	d := newDesk(t)
 	d.withOthers()
-	o, err := d.Look(t.Context())
+	o, err := RunsOn(t.Context(), d.Layer)
 	must(t, err)
 	for want, got := range map[string][]journal.Run{"live": o.Live, "dead": o.Dead, "over": o.Over} {
 		if len(got) != 1 || got[0].ID != want {
@@ -93,12 +93,12 @@ func TestOthers(t *testing.T) {
 func TestNoteRuns(t *testing.T) {
 	d := newDesk(t)
 	said := func() string { return d.Stderr.(*bytes.Buffer).String() }
-	must(t, d.NoteRuns(t.Context()))
+	must(t, NoteRuns(t.Context(), d.Layer))
 	if said() != "" {
 		t.Errorf("of nobody it says %q", said())
 	}
 	d.withOthers()
-	must(t, d.NoteRuns(t.Context()))
+	must(t, NoteRuns(t.Context(), d.Layer))
 	for _, want := range []string{
 		"note: run live (apply, begun ", " is changing test at this moment: the plan may be out of date at once\n",
 		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
@@ -111,9 +111,9 @@ func TestNoteRuns(t *testing.T) {
 		t.Errorf("it says %q", said())
 	}
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.NoteRuns(t.Context()); err == nil {
+	if err := NoteRuns(t.Context(), d.Layer); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
 	d.Store = nil
-	must(t, d.NoteRuns(t.Context())) // over HTTP, no run is known
+	must(t, NoteRuns(t.Context(), d.Layer)) // over HTTP, no run is known
 }

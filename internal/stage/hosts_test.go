@@ -59,7 +59,7 @@ func TestChosen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &Run{Options: Options{Env: "test", Host: c.host}}
-			h, err := s.Choose(several[:c.count])
+			h, err := Choose(s, several[:c.count])
 			got := h.Name
 			var refused *refusal.Error
 			if errors.As(err, &refused) {

@@ -12,6 +12,7 @@ import (
 
 	tfjson "github.com/hashicorp/terraform-json"
 
+	"slipway/internal/address"
 	"slipway/internal/journal"
 	"slipway/internal/plan"
 	"slipway/internal/tofu"
@@ -49,17 +50,15 @@ type wish struct {
 	values map[string]any // of its attributes, less those that are not known yet
 }
 
-// wishes asks a plan for what the code says of the resources of entries.
-func (r *Layer) wishes(ctx context.Context, entries []journal.Entry) (map[string]wish, error) {
+// wishesOf asks a plan for what the code says of the resources of entries.
+func wishesOf(ctx context.Context, r *Layer, entries []journal.Entry) (map[string]wish, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
 	if _, err := r.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
 		return nil, err
 	}
-	// Nothing of this plan is to be done.
-	clear(r.Row.Changes)
-	r.Row.Outputs, r.Creates = 0, nil
+	r.ForgetPlan()
 	data, err := r.TofuOutput(ctx, "show", tofu.ShowPlanArgs(r.PlanFile())...)
 	if err != nil {
 		return nil, err
@@ -97,19 +96,13 @@ func addresses(entries []journal.Entry) []string {
 	return list
 }
 
-// ofKind says whether an address can be that of a resource of a known type, without
-// asking anybody: parts of an index that look like one only make it ask.
-func ofKind(address string, known func(kind string) bool) bool {
-	return slices.ContainsFunc(strings.Split(address, "."), known)
-}
-
-// takeIn imports what was made. It returns what could not be imported.
-func (r *Layer) takeIn(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+// importAll imports what was made. It returns what could not be imported.
+func importAll(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	simple, composed := byID(made)
-	if left, err = r.importSimple(ctx, simple); err != nil {
+	if left, err = importSimple(ctx, r, simple); err != nil {
 		return nil, err
 	}
-	more, err := r.importComposed(ctx, composed)
+	more, err := importComposed(ctx, r, composed)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +119,7 @@ func (r *Layer) takeIn(ctx context.Context, made []journal.Entry) (left []journa
 // one of.
 func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 	for _, e := range made {
-		if ofKind(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
+		if address.OfType(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
 			composed = append(composed, e)
 		} else {
 			simple = append(simple, e)
@@ -138,23 +131,23 @@ func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 // importSimple imports what its provider knows by its id. It uses import blocks, and
 // where a plan of these fails or would do more than import, it imports one by one:
 // that changes nothing in any cloud.
-func (r *Layer) importSimple(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+func importSimple(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	if len(made) == 0 {
 		return nil, nil
 	}
 	var blocks strings.Builder
 	for _, e := range made {
-		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, quote(e.ID))
+		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, tofu.Quote(e.ID))
 	}
 	file := filepath.Join(r.Dir, "slipway_recover.tf")
-	if err := r.Folder().Write(r.Inside(file), []byte(blocks.String())); err != nil {
-		return nil, r.Full(err)
+	if err := Folder(r.Run).Write(Inside(r.Run, file), []byte(blocks.String())); err != nil {
+		return nil, Full(r.Run, err)
 	}
 	summary, err := r.Plan(ctx, tofu.Plan{Targets: addresses(made)})
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	r.warnOfReplacements(summary)
+	warnOfReplacements(r, summary)
 	if err == nil && imports(summary) {
 		if err := r.Tofu(ctx, "apply", tofu.Apply{Plan: r.PlanFile(), Locked: true}.Args()...); err != nil {
 			return nil, err
@@ -167,7 +160,7 @@ func (r *Layer) importSimple(ctx context.Context, made []journal.Entry) (left []
 		return nil, err
 	}
 	for _, e := range made {
-		ok, err := r.importOne(ctx, e.Address, e.ID)
+		ok, err := importOne(ctx, r, e.Address, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -181,9 +174,9 @@ func (r *Layer) importSimple(ctx context.Context, made []journal.Entry) (left []
 // importComposed imports what its provider wants a longer id of. What is imported in
 // one round gives others the values for the next: the users of a database know its
 // id when it is in the state.
-func (r *Layer) importComposed(ctx context.Context, made []journal.Entry) (left []journal.Entry, err error) {
+func importComposed(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	for len(made) > 0 {
-		wishes, err := r.wishes(ctx, made)
+		wishes, err := wishesOf(ctx, r, made)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +190,7 @@ func (r *Layer) importComposed(ctx context.Context, made []journal.Entry) (left 
 				later = append(later, e)
 				continue
 			}
-			if ok, err = r.importOne(ctx, e.Address, id); err != nil {
+			if ok, err = importOne(ctx, r, e.Address, id); err != nil {
 				return nil, err
 			}
 			if !ok {
@@ -213,10 +206,10 @@ func (r *Layer) importComposed(ctx context.Context, made []journal.Entry) (left 
 }
 
 // importOne takes one object into the state. It is not ok if the provider refuses.
-func (r *Layer) importOne(ctx context.Context, address, id string) (ok bool, err error) {
-	code, err := r.Tool.Run(ctx, &r.ToolOutput, tofu.ImportArgs(address, id)...)
+func importOne(ctx context.Context, r *Layer, at, id string) (ok bool, err error) {
+	code, err := r.Tool.Run(ctx, &r.Printed, tofu.ImportArgs(at, id)...)
 	if err == nil && code == tofu.ExitOK {
-		r.ToolOutput.Reset()
+		r.Printed.Reset()
 		return true, nil
 	}
 	failure := r.Failed(ctx, "import", err)
@@ -234,19 +227,10 @@ func imports(summary plan.Summary) bool {
 
 // warnOfReplacements names what the next apply will replace although it was just made: its
 // provider cannot read back what the code says.
-func (r *Layer) warnOfReplacements(summary plan.Summary) {
+func warnOfReplacements(r *Layer, summary plan.Summary) {
 	for _, c := range summary.Changes {
 		if c.Imported && c.Action == plan.Replace {
 			r.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
 		}
 	}
-}
-
-// quote writes text as a literal of OpenTofu's language.
-func quote(text string) string {
-	data, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string can always be marshalled
-	}
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(data))
 }

@@ -69,7 +69,7 @@ func TestImports(t *testing.T) {
 // back, the report says so.
 func TestWarnOfReplacements(t *testing.T) {
 	d := newDesk(t)
-	d.warnOfReplacements(plan.Summary{Changes: []plan.Change{
+	warnOfReplacements(d.Layer, plan.Summary{Changes: []plan.Change{
 		{Address: "a.imported", Action: plan.Replace, Imported: true, Forces: []string{"user_data", "zone"}},
 		{Address: "a.other", Action: plan.Replace, Forces: []string{"zone"}},
 		{Address: "a.whole", Action: plan.Import, Imported: true},

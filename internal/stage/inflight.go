@@ -9,6 +9,7 @@ import (
 
 	tfjson "github.com/hashicorp/terraform-json"
 
+	"slipway/internal/address"
 	"slipway/internal/journal"
 	"slipway/internal/openstack"
 	"slipway/internal/ovh"
@@ -19,13 +20,13 @@ import (
 // shortly before the journal says that it was asked to may be what was asked for.
 const clockSkew = 5 * time.Minute
 
-// search looks in the clouds for what creates have made that nobody saw the end of: of
+// searchAll looks in the clouds for what creates have made that nobody saw the end of: of
 // the type, the name and the place that the code says, not older than the run, and not
 // in the state. Those that were planned may have begun just before the run was killed.
 // It returns those of which there is exactly one, and the addresses of those of which
 // nobody knows. It tells of all.
-func (r *Layer) search(ctx context.Context, account journal.Account) (found []journal.Entry, unknown []string, err error) {
-	s := r.newSearch(account)
+func searchAll(ctx context.Context, r *Layer, outcome journal.Outcome) (found []journal.Entry, unknown []string, err error) {
+	s := newSearch(r, outcome)
 	if len(s.creates)+len(s.unfindable) == 0 {
 		return nil, nil, nil
 	}
@@ -35,7 +36,7 @@ func (r *Layer) search(ctx context.Context, account journal.Account) (found []jo
 	}
 	s.in(recorded)
 	unknown = s.notFindable()
-	if s.wishes, err = r.wishes(ctx, s.creates); err != nil {
+	if s.wishes, err = wishesOf(ctx, r, s.creates); err != nil {
 		return nil, nil, err
 	}
 	found, more, err := s.all(ctx)
@@ -45,7 +46,8 @@ func (r *Layer) search(ctx context.Context, account journal.Account) (found []jo
 // A search is what is known while creates are looked for.
 type search struct {
 	*Layer
-	account    journal.Account
+	clouds     *Clouds
+	outcome    journal.Outcome
 	creates    []journal.Entry // that a cloud can be asked for
 	begun      map[string]bool // addresses of those that were seen to begin
 	unfindable []journal.Entry // of types that none can be asked for
@@ -56,21 +58,21 @@ type search struct {
 }
 
 // newSearch tells what can be looked for, and what cannot, from what need not be.
-func (r *Layer) newSearch(account journal.Account) *search {
-	s := &search{Layer: r, account: account, begun: map[string]bool{}}
-	for _, e := range account.InFlight {
+func newSearch(r *Layer, outcome journal.Outcome) *search {
+	s := &search{Layer: r, clouds: CloudsOf(r.Run), outcome: outcome, begun: map[string]bool{}}
+	for _, e := range outcome.InFlight {
 		switch {
 		case e.Action != "create":
 			r.Reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
-		case ofKind(e.Address, canFind):
+		case address.OfType(e.Address, canFind):
 			s.begun[e.Address] = true
 			s.creates = append(s.creates, e)
 		default:
 			s.unfindable = append(s.unfindable, e)
 		}
 	}
-	for _, e := range account.Planned {
-		if ofKind(e.Address, canFind) {
+	for _, e := range outcome.Planned {
+		if address.OfType(e.Address, canFind) {
 			s.creates = append(s.creates, e)
 		}
 	}
@@ -90,7 +92,7 @@ func (s *search) in(recorded map[string]*tfjson.StateResource) {
 func (s *search) notFindable() (unknown []string) {
 	for _, e := range s.unfindable {
 		// What is in the state is what was made, unless it is what that was to replace.
-		if s.recorded[e.Address] != nil && !slices.Contains(s.account.Replaced, e.Address) {
+		if s.recorded[e.Address] != nil && !slices.Contains(s.outcome.Replaced, e.Address) {
 			s.Reportf("%s was in flight (create), and is in the state", e.Address)
 			continue
 		}
@@ -122,11 +124,11 @@ func (s *search) all(ctx context.Context) (found []journal.Entry, unknown []stri
 // open.
 func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id string, open bool, err error) {
 	w, old := s.wishes[e.Address], s.recorded[e.Address]
-	since := s.account.Began[e.Address]
+	since := s.outcome.Began[e.Address]
 	if since.IsZero() {
 		since = e.Time
 	}
-	ids, undated, looked, err := s.find(ctx, w, since.Add(-clockSkew))
+	ids, undated, looked, err := findInClouds(ctx, s.clouds, w, since.Add(-clockSkew))
 	if err != nil {
 		return "", false, err
 	}
@@ -152,7 +154,7 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 		return "", true, nil
 	}
 	if old != nil {
-		all, _, _, err := s.find(ctx, w, time.Time{})
+		all, _, _, err := findInClouds(ctx, s.clouds, w, time.Time{})
 		if err != nil {
 			return "", false, err
 		}
@@ -160,7 +162,7 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 			s.Reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
 			return "", true, nil
 		}
-		if err := s.forget(ctx, e.Address); err != nil {
+		if err := forget(ctx, s.Layer, e.Address); err != nil {
 			return "", false, err
 		}
 	}
@@ -173,21 +175,21 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 // canFind says whether one of the clouds can be asked for resources of a type.
 func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(kind) }
 
-// find asks the cloud that a resource belongs to. It has not looked where nothing is
+// findInClouds asks the cloud that a resource belongs to. It has not looked where nothing is
 // known of how to find it, and where the credentials are not for us to use: the code
 // may give its provider others. Of those that are undated, nobody knows whether they
 // were made since.
-func (r *Layer) find(ctx context.Context, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
+func findInClouds(ctx context.Context, clouds *Clouds, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
 	switch {
-	case openstack.CanFind(w.kind) && r.Need(openstack.Required, "servers") == nil:
-		cloud, err := r.OpenStack(ctx)
+	case openstack.CanFind(w.kind) && clouds.Need(openstack.Required, "servers") == nil:
+		cloud, err := clouds.OpenStack(ctx)
 		if err != nil {
 			return nil, nil, false, err
 		}
 		ids, looked, err = cloud.Find(ctx, w.kind, w.values, since)
 		return ids, nil, looked, err
-	case ovh.CanFind(w.kind) && r.Need(ovh.Required, "databases") == nil:
-		account, err := r.OVH()
+	case ovh.CanFind(w.kind) && clouds.Need(ovh.Required, "databases") == nil:
+		account, err := clouds.OVH()
 		if err != nil {
 			return nil, nil, false, err
 		}
@@ -203,10 +205,10 @@ const (
 	securityGroup = "openstack_networking_secgroup_v2"           // which may still have the rules that every new one has
 )
 
-// makeAnew marks what an import does not make whole, so that the next apply replaces it.
-func (r *Layer) makeAnew(ctx context.Context, made, unseen []journal.Entry) error {
+// taintIncomplete marks what an import does not make whole, so that the next apply replaces it.
+func taintIncomplete(ctx context.Context, r *Layer, made, unseen []journal.Entry) error {
 	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
-		return ofKind(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
+		return address.OfType(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
 	}) {
 		return nil
 	}
@@ -214,11 +216,11 @@ func (r *Layer) makeAnew(ctx context.Context, made, unseen []journal.Entry) erro
 	if err != nil {
 		return err
 	}
-	return r.taint(ctx, notWhole(recorded, made, unseen))
+	return taint(ctx, r, notWhole(recorded, made, unseen))
 }
 
 // taint has the next apply make anew what is named, by address, with the reason.
-func (r *Layer) taint(ctx context.Context, why map[string]string) error {
+func taint(ctx context.Context, r *Layer, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
 		if err := r.Tofu(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
 			return err

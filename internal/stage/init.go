@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/getsops/sops/v3/stores/dotenv"
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/printable"
@@ -22,36 +22,45 @@ import (
 	"slipway/internal/secrets"
 )
 
-// What stands in a template for a value to be made up.
+// Placeholders in a template for values to be generated.
 const (
 	randomValue  = "<random>"
-	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's form
+	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's format
 	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private one
 )
 
-// secretsInit makes a SOPS file of its template, FILE.example. What it makes up
-// is known to nobody before it is sealed.
-func (s *Run) secretsInit(context.Context) error {
-	name, err := s.secretsFile()
+// Init creates a SOPS file from its template, FILE.example. The values that it generates are known
+// to nobody before they are encrypted.
+func Init() Command {
+	var file string
+	return Command{
+		Name: "secrets-init", Help: "create a SOPS file from its template, and generate the values that are written <random> there",
+		Flags: func(f *flag.FlagSet) { f.StringVar(&file, "file", "", fileHelp) },
+		Run:   func(_ context.Context, r *Run) error { return initFile(r, file) },
+	}
+}
+
+func initFile(r *Run, file string) error {
+	name, err := pathOf(file)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(s.Repository, name)); !errors.Is(err, fs.ErrNotExist) {
-		return refusal.New("dagger call secrets check", "%s is there already", name)
+	if _, err := os.Stat(filepath.Join(r.Repository, name)); !errors.Is(err, fs.ErrNotExist) {
+		return refusal.New("dagger call secrets check", "%s exists already", name)
 	}
-	template, err := os.ReadFile(filepath.Join(s.Repository, name+".example"))
+	template, err := os.ReadFile(filepath.Join(r.Repository, name+".example"))
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %r.example", name)
 	}
-	values, err := readDotenv(template)
+	values, err := secrets.ReadDotenv(template)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example is no dotenv file", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%r.example is not a dotenv file", name)
 	}
 	open, err := fill(values)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%r.example: %v", name, err)
 	}
-	recipients, err := secrets.Rule(s.Repository, name)
+	recipients, err := secrets.Rule(r.Repository, name)
 	if err != nil {
 		return refusal.New("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
 	}
@@ -62,15 +71,15 @@ func (s *Run) secretsInit(context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&s.Report, "%s: made for %s\n", name, strings.Join(recipients, ", "))
+	fmt.Fprintf(&r.Report, "%s: created, for %s\n", name, strings.Join(recipients, ", "))
 	if len(open) > 0 {
-		fmt.Fprintf(&s.Report, "still to be set: %s\n", strings.Join(open, ", "))
+		fmt.Fprintf(&r.Report, "still to set: %s\n", strings.Join(open, ", "))
 	}
-	return s.LeaveChanged(name, sealed)
+	return r.LeaveChanged(name, sealed)
 }
 
-// fill makes up the values that a template asks for, and names the variables that
-// are left empty.
+// fill generates the values that a template asks for, and names the variables that it leaves
+// empty.
 func fill(values map[string]string) (open []string, err error) {
 	public := map[string]string{}
 	for _, variable := range slices.Sorted(maps.Keys(values)) {
@@ -97,8 +106,8 @@ func fill(values map[string]string) (open []string, err error) {
 	return open, nil
 }
 
-// newSSHKey makes up a key pair: the private key in OpenSSH's form, the public one
-// as a line of authorized_keys.
+// newSSHKey generates a key pair: the private key in OpenSSH's format, the public key as a line of
+// authorized_keys.
 func newSSHKey() (private, public string, err error) {
 	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -113,24 +122,4 @@ func newSSHKey() (private, public string, err error) {
 		return "", "", err
 	}
 	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line))), nil
-}
-
-// readDotenv returns the variables of a plain dotenv file.
-func readDotenv(data []byte) (map[string]string, error) {
-	branches, err := (&dotenv.Store{}).LoadPlainFile(data)
-	if err != nil {
-		return nil, err
-	}
-	values := map[string]string{}
-	for _, branch := range branches {
-		for _, item := range branch {
-			if name, ok := item.Key.(string); ok {
-				if _, twice := values[name]; twice {
-					return nil, fmt.Errorf("%s is in it twice", name)
-				}
-				values[name] = fmt.Sprint(item.Value)
-			}
-		}
-	}
-	return values, nil
 }

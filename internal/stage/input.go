@@ -12,21 +12,21 @@ import (
 	"slipway/internal/refusal"
 )
 
-// RefuseInput refuses what no stage may read or use, before anything is read.
-func (s *Run) RefuseInput() error {
-	if err := s.RefuseProxies(os.Getenv); err != nil {
+// refuseInput refuses what no command may read or use, before anything is read.
+func (r *Run) refuseInput() error {
+	if err := RefuseProxies(os.Getenv); err != nil {
 		return err
 	}
-	return refuseLinks(s.Repository)
+	return refuseLinks(r.Repository)
 }
 
-// refuseLinks refuses a symbolic link that leads out of the repository, at once or by
-// way of others: what it leads to would be read as if it had been reviewed. An
-// absolute one does, too, wherever it leads: the repository lies elsewhere tomorrow.
+// refuseLinks refuses a symbolic link that leads out of the repository, directly or through
+// others: its target would be read as if it had been reviewed. An absolute link counts as one
+// that leads out, wherever it points: the repository may be elsewhere tomorrow.
 func refuseLinks(repository string) error {
 	root, err := os.OpenRoot(repository)
 	if errors.Is(err, fs.ErrNotExist) || repository == "" {
-		return nil // of a stage that needs none
+		return nil // of a command that needs none
 	}
 	if err != nil {
 		return err
@@ -46,10 +46,9 @@ func refuseLinks(repository string) error {
 		if entry.Type()&fs.ModeSymlink == 0 {
 			return nil
 		}
-		// An os.Root follows a link, and refuses to leave. A link to nothing reads as
-		// nothing.
+		// An os.Root follows a link, and refuses to leave. A broken link reads as nothing.
 		if _, err := root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return refusal.New("git rm -- "+printable.Word(name), "%s is a symbolic link out of the repository, or one without an end", printable.Line(name))
+			return refusal.New("git rm -- "+printable.Word(name), "%s is a symbolic link that leads out of the repository, or a loop", printable.Line(name))
 		}
 		return nil
 	})
@@ -58,9 +57,9 @@ func refuseLinks(repository string) error {
 // proxyVariables name the proxies that programs take.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// RefuseProxies refuses a proxy's password that would go over the network for all to
-// read.
-func (s *Run) RefuseProxies(get func(string) string) error {
+// RefuseProxies refuses a proxy's password that would cross the network unencrypted. Get returns
+// an environment variable.
+func RefuseProxies(get func(string) string) error {
 	for _, name := range proxyVariables {
 		at, err := url.Parse(get(name))
 		if err == nil && at.User != nil && at.Scheme != "https" && !loopback(at.Hostname()) {

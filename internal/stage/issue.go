@@ -15,27 +15,35 @@ import (
 	"slipway/internal/github"
 )
 
-// driftIssues keeps one issue for each environment that is not what its code says,
-// or that could not be checked. One that cannot be written does not keep the
-// others from it.
-func (s *Run) driftIssues(ctx context.Context) error {
-	names, err := s.resultFolders()
+// DriftIssues keeps one issue for each environment that is not what its code says, or that could
+// not be checked. One that cannot be written does not stop the others.
+func DriftIssues() Command {
+	var o githubOptions
+	return Command{
+		Name: "drift-issues", Help: "keep an issue for each environment that is not what its code says",
+		Flags: o.flags,
+		Run:   func(ctx context.Context, r *Run) error { return driftIssues(ctx, r, o) },
+	}
+}
+
+func driftIssues(ctx context.Context, r *Run, o githubOptions) error {
+	names, err := resultFolders(o)
 	if err != nil {
 		return err
 	}
-	run, err := s.githubContext()
-	if err != nil && !s.GitHub.DryRun {
+	run, err := githubContext(o)
+	if err != nil && !o.dryRun {
 		return err
 	}
 	var client *github.Client
-	if !s.GitHub.DryRun {
-		if client, err = s.githubClient(run); err != nil {
+	if !o.dryRun {
+		if client, err = githubClient(r, o, run); err != nil {
 			return err
 		}
 	}
 	var faults []error
 	for _, name := range names {
-		check, err := s.readCheck(name)
+		check, err := readCheck(r, o, name)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -43,23 +51,23 @@ func (s *Run) driftIssues(ctx context.Context) error {
 		issue := driftIssue(check, run)
 		switch {
 		case issue.Open && check.Hits < check.After:
-			fmt.Fprintf(&s.Report, "%s: %s; an issue opens when %d checks in a row have found that, this is number %d\n", name, check.Headline(), check.After, check.Hits)
-		case s.GitHub.DryRun && !issue.Open:
-			fmt.Fprintf(&s.Report, "%s: would close the issue, if there is one\n", name)
-		case s.GitHub.DryRun:
-			fmt.Fprintf(&s.Report, "%s: would open or update the issue\n\n# %s\n\n%s\n", name, issue.Title, issue.Body)
+			fmt.Fprintf(&r.Report, "%s: %s; an issue opens when %d checks in a row have found that, this is number %d\n", name, check.Headline(), check.After, check.Hits)
+		case o.dryRun && !issue.Open:
+			fmt.Fprintf(&r.Report, "%s: would close the issue, if there is one\n", name)
+		case o.dryRun:
+			fmt.Fprintf(&r.Report, "%s: would open or update the issue\n\n# %s\n\n%s\n", name, issue.Title, issue.Body)
 		default:
-			issue.Body = s.redactor.String(issue.Body)
+			issue.Body = r.Mask.String(issue.Body)
 			out, err := client.PutIssue(ctx, run.Repository, "drift/"+name, issue)
 			if err != nil {
 				faults = append(faults, err)
 				continue
 			}
 			if out.URL == "" {
-				fmt.Fprintf(&s.Report, "%s: no issue is open, and none is needed\n", name)
+				fmt.Fprintf(&r.Report, "%s: no issue is open, and none is needed\n", name)
 				continue
 			}
-			fmt.Fprintf(&s.Report, "%s: the issue is %s: %s\n", name, out.Action, out.URL)
+			fmt.Fprintf(&r.Report, "%s: the issue is %s: %s\n", name, out.Action, out.URL)
 		}
 	}
 	return errors.Join(faults...)
@@ -102,11 +110,11 @@ func times(n int) string {
 
 // readCheck reads what the check of an environment left. One that left nothing
 // has failed.
-func (s *Run) readCheck(name string) (drift.Check, error) {
-	data, err := os.ReadFile(filepath.Join(s.GitHub.Results, name, driftName))
+func readCheck(r *Run, o githubOptions, name string) (drift.Check, error) {
+	data, err := os.ReadFile(filepath.Join(o.results, name, drift.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return drift.Check{
-			Environment: name, Status: drift.Unchecked, Time: s.Begun.UTC(), Hits: 1, After: 1,
+			Environment: name, Status: drift.Unchecked, Time: r.Begun.UTC(), Hits: 1, After: 1,
 			Error: "it ended without a result", Hint: "look at the log of the run",
 		}, nil
 	}

@@ -32,7 +32,7 @@ func TestRefuseRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
-			err := d.RefuseRuns(t.Context())
+			err := RefuseRuns(t.Context(), d.Layer)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -42,11 +42,11 @@ func TestRefuseRuns(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.RefuseRuns(t.Context()); err == nil {
+	if err := RefuseRuns(t.Context(), d.Layer); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
 	d.Store = nil
-	if err := d.RefuseRuns(t.Context()); err != nil {
+	if err := RefuseRuns(t.Context(), d.Layer); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestMayRelease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Layer{Run: &Run{Options: Options{Env: "test", LockID: c.lockID, DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
-			err := r.mayRelease(c.others, c.lock)
+			err := mayRelease(r, c.others, c.lock)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -80,7 +80,7 @@ func TestMayRelease(t *testing.T) {
 		})
 	}
 	r := &Layer{Run: &Run{Options: Options{DeadAfter: 0}}, Name: "test"}
-	if err := r.mayRelease(Others{Over: dead}, state.Lock{ID: "of-dead"}); err != nil {
+	if err := mayRelease(r, Others{Over: dead}, state.Lock{ID: "of-dead"}); err != nil {
 		t.Errorf("of one that finished a minute ago: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestTake(t *testing.T) {
 		}
 		return false
 	}
-	ctx, h, err := d.Take(t.Context())
+	ctx, h, err := Take(t.Context(), d.Layer)
 	must(t, err)
 	if id := d.lockID(); id == "" || id != named {
 		t.Errorf("the lock is %q, and the journal named %q before", id, named)
@@ -122,15 +122,15 @@ func TestTake(t *testing.T) {
 // After a run that did not end in order, its lock and its journal stay, and nobody begins.
 func TestTakeLeft(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.Take(t.Context())
+	_, h, err := Take(t.Context(), d.Layer)
 	must(t, err)
 	must(t, h.End(t.Context(), false))
 	if id := d.lockID(); id != h.Lock.ID {
 		t.Errorf("the lock is %q", id)
 	}
 	d.ID = "you"
-	refuses(t, d.RefuseRuns(t.Context()), "run me (apply, begun", "dagger call recover")
-	if _, _, err := d.Take(t.Context()); err == nil {
+	refuses(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, begun", "dagger call recover")
+	if _, _, err := Take(t.Context(), d.Layer); err == nil {
 		t.Error("the next takes the lock")
 	}
 	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "you") {
@@ -156,7 +156,7 @@ func TestTakeRefused(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
 			before := len(d.journals())
-			_, h, err := d.Take(t.Context())
+			_, h, err := Take(t.Context(), d.Layer)
 			if c.message == "" {
 				must(t, err)
 				if d.lockID() != h.Lock.ID {
@@ -179,10 +179,10 @@ func TestTakeRefused(t *testing.T) {
 // One that takes locks away is alone: before it begins, and after others can see it.
 func TestAlone(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.Alone(t.Context())
+	_, h, err := Alone(t.Context(), d.Layer)
 	must(t, err)
 	d.ID = "you"
-	_, _, err = d.Alone(t.Context())
+	_, _, err = Alone(t.Context(), d.Layer)
 	refuses(t, err, "run me (apply, begun", "repeat this in")
 	must(t, h.End(t.Context(), true))
 
@@ -196,7 +196,7 @@ func TestAlone(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err = d.Alone(t.Context())
+	_, _, err = Alone(t.Context(), d.Layer)
 	refuses(t, err, "run you (apply, begun", "wait until it has ended")
 	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
@@ -206,16 +206,16 @@ func TestAlone(t *testing.T) {
 // release takes a dead run's lock, and no other.
 func TestRelease(t *testing.T) {
 	d := newDesk(t)
-	must(t, d.release(t.Context())) // there is none
+	must(t, Release(t.Context(), d.Layer)) // there is none
 	d.interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
 	d.locked("laptop")
-	refuses(t, d.release(t.Context()), "nothing shows", "--lock-id=laptop")
+	refuses(t, Release(t.Context(), d.Layer), "nothing shows", "--lock-id=laptop")
 	if id := d.lockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
 	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	d.locked("of-dead")
-	must(t, d.release(t.Context()))
+	must(t, Release(t.Context(), d.Layer))
 	if id := d.lockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
@@ -225,7 +225,7 @@ func TestRelease(t *testing.T) {
 // another's by then is left alone.
 func TestGiveBack(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.Take(t.Context())
+	_, h, err := Take(t.Context(), d.Layer)
 	must(t, err)
 	failures := 4 // more than the client tries by itself
 	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -241,7 +241,7 @@ func TestGiveBack(t *testing.T) {
 		t.Errorf("the lock is %q", id)
 	}
 	d = newDesk(t)
-	_, h, err = d.Take(t.Context())
+	_, h, err = Take(t.Context(), d.Layer)
 	must(t, err)
 	must(t, d.Store.Unlock(t.Context(), d.Key, h.Lock.ID))
 	d.locked("laptop")
@@ -281,7 +281,7 @@ func TestInOrder(t *testing.T) {
 			if c.changed {
 				done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
 			}
-			err := d.inOrder(t.Context(), c.code, c.err, c.lost, done)
+			err := inOrder(t.Context(), d.Layer, c.code, c.err, c.lost, done)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}
@@ -290,15 +290,15 @@ func TestInOrder(t *testing.T) {
 	d := newDesk(t)
 	for _, summary := range []string{"Failed to save state", "Failed to persist state to backend"} {
 		d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: summary}}
-		if err := d.inOrder(t.Context(), 1, nil, false, nil); err == nil || !strings.Contains(err.Error(), "nothing of it was left") {
+		if err := inOrder(t.Context(), d.Layer, 1, nil, false, nil); err == nil || !strings.Contains(err.Error(), "nothing of it was left") {
 			t.Errorf("%s: %v", summary, err)
 		}
 	}
 	r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}}
-	if err := r.inOrder(t.Context(), 0, nil, false, []journal.Entry{{}}); err != nil {
+	if err := inOrder(t.Context(), r, 0, nil, false, []journal.Entry{{}}); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
-	if err := r.inOrder(t.Context(), 0, tofu.ErrKilled, false, nil); err == nil || strings.Contains(err.Error(), "recover") {
+	if err := inOrder(t.Context(), r, 0, tofu.ErrKilled, false, nil); err == nil || strings.Contains(err.Error(), "recover") {
 		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
 	}
 }
@@ -326,20 +326,20 @@ func TestDoubts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			_, h, err := d.Take(t.Context())
+			_, h, err := Take(t.Context(), d.Layer)
 			must(t, err)
 			d.Diagnostics = c.diagnostics
 			a := &applied{hold: h}
 			a.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
 			a.event(tofu.Event{Type: tofu.ApplyErrored, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
-			err = d.doubts(a)
+			err = doubts(d.Layer, a)
 			if c.doubt == "" && err != nil || c.doubt != "" && (err == nil || !strings.Contains(err.Error(), c.doubt)) {
 				t.Errorf("got %v", err)
 			}
 			must(t, h.End(t.Context(), false))
 			runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
 			must(t, err)
-			account := journal.Take(runs[0].Entries)
+			account := journal.Replay(runs[0].Entries)
 			if open := len(account.InFlight) == 1; open != (c.doubt != "") {
 				t.Errorf("in flight: %+v", account.InFlight)
 			}
@@ -350,7 +350,7 @@ func TestDoubts(t *testing.T) {
 // What an apply is seen to do is in the journal as it happens.
 func TestApplied(t *testing.T) {
 	d := newDesk(t)
-	_, h, err := d.Take(t.Context())
+	_, h, err := Take(t.Context(), d.Layer)
 	must(t, err)
 	a := &applied{hold: h}
 	event := func(kind, action, address string) {
@@ -405,7 +405,7 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: c.seen}, Environment: &environment.Environment{}}, Name: "test"}
-			err := r.settle(c.open)
+			err := settle(r, c.open)
 			if text := r.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
 				t.Errorf("it says %q", text)
 			}
@@ -415,7 +415,7 @@ func TestSettle(t *testing.T) {
 		})
 	}
 	r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: "a.b"}, Environment: &environment.Environment{}}, Name: "test"}
-	if err := r.settle([]string{"c.d", "a.b", "c.d"}); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
+	if err := settle(r, []string{"c.d", "a.b", "c.d"}); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
 		t.Errorf("the command is not all of it: %v", err)
 	}
 }
@@ -442,14 +442,14 @@ func TestPutBack(t *testing.T) {
 			}
 			sealed, err := secrets.Envelope([]byte(lost), d.Recipients)
 			must(t, err)
-			copied := d.lostKey() + "you.age"
+			copied := lostKey(d.Layer) + "you.age"
 			must(t, d.Store.Write(t.Context(), copied, sealed))
-			found, err := d.List(t.Context())
+			found, err := ListLost(t.Context(), d.Layer)
 			must(t, err)
 			if len(found) != 1 || found[0].key != copied {
 				t.Fatalf("%+v", found)
 			}
-			err = d.Restore(t.Context(), found)
+			err = RestoreLost(t.Context(), d.Layer, found)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}

@@ -6,38 +6,41 @@ import (
 	"slipway/internal/redact"
 )
 
-// A Mask knows what must not be shown. What goes before what is this: a credential
-// is always masked. What an output shows that is not sensitive is published by its
-// author, and shown wherever it comes up, in every run. All else that a plan or a
-// state marks as sensitive is masked.
+// A Mask hides secrets in what a run shows. Credentials are always masked. What a plan or a
+// state marks as sensitive is masked too, unless an output that is not sensitive shows the
+// same value: its author has published it.
 type Mask struct {
-	redactor *redact.Set
-	own      []string        // credentials, and what else is never shown
-	marked   []string        // what plans and states mark as sensitive
-	shown    strings.Builder // outputs that are not sensitive, as the report shows them
+	redactor  *redact.Set
+	own       []string        // credentials, and what else is never shown
+	marked    []string        // what plans and states mark as sensitive
+	published strings.Builder // the outputs that are not sensitive, as the report shows them
 }
 
-func NewMask() Mask { return Mask{redactor: redact.New()} }
+// NewMask returns a mask that hides nothing yet.
+func NewMask() *Mask { return &Mask{redactor: redact.New()} }
 
-// Add has the redactor know credentials.
+// Add hides credentials from now on.
 func (m *Mask) Add(values ...string) {
 	m.own = append(m.own, values...)
 	m.redactor.Add(values...)
 }
 
-// AddMarked has the redactor know values that are marked as sensitive.
+// AddMarked hides values that a plan or a state marks as sensitive, from now on.
 func (m *Mask) AddMarked(values ...string) {
 	m.marked = append(m.marked, values...)
 	m.redactor.Add(values...)
 }
 
-// Publish has the redactor show again what is marked in one place and shown by an
-// output in another.
-func (m *Mask) Publish() {
-	if m.shown.Len() == 0 || len(m.marked) == 0 {
+// Publish notes an output that is not sensitive. Settle has it shown.
+func (m *Mask) Publish(text string) { m.published.WriteString(text + "\n") }
+
+// Settle stops hiding the marked values that an output publishes. It comes last: until then,
+// nobody knows all that is published.
+func (m *Mask) Settle() {
+	if m.published.Len() == 0 || len(m.marked) == 0 {
 		return
 	}
-	published := redact.New(m.marked...).Found(m.shown.String())
+	published := redact.New(m.marked...).Found(m.published.String())
 	if len(published) == 0 {
 		return
 	}
@@ -46,35 +49,8 @@ func (m *Mask) Publish() {
 	m.redactor.Add(m.marked...)
 }
 
-// A Page is a report. It is masked at the end, when all is known that is secret.
-type Page struct {
-	text  strings.Builder
-	parts []func(mask func(string) string) string
-}
+// String is a text with what is hidden replaced.
+func (m *Mask) String(text string) string { return m.redactor.String(text) }
 
-func (p *Page) Write(b []byte) (int, error) { return p.text.Write(b) }
-
-func (p *Page) WriteString(s string) { p.text.WriteString(s) }
-
-// Add puts in something that knows itself what of it may hold a secret.
-func (p *Page) Add(part func(mask func(string) string) string) {
-	p.flush()
-	p.parts = append(p.parts, part)
-}
-
-// flush makes a part of the text that was written so far.
-func (p *Page) flush() {
-	if text := p.text.String(); text != "" {
-		p.parts = append(p.parts, func(mask func(string) string) string { return mask(text) })
-		p.text.Reset()
-	}
-}
-
-func (p *Page) Masked(mask func(string) string) string {
-	p.flush()
-	var all strings.Builder
-	for _, part := range p.parts {
-		all.WriteString(part(mask))
-	}
-	return all.String()
-}
+// TooShort counts the values that are too short to be hidden.
+func (m *Mask) TooShort() int { return m.redactor.Skipped() }

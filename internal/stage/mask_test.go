@@ -47,7 +47,7 @@ func TestSinks(t *testing.T) {
 			t.Run(stage+" "+form, func(t *testing.T) {
 				s, stdout, stderr := quiet(t, stage)
 				encoded := encode(secret)
-				s.Add(secret)
+				s.Mask.Add(secret)
 				s.Say("progress %s", encoded)
 				s.Say("progress %v", errors.New(encoded))
 				s.Report.WriteString("a line: " + encoded + "\n")
@@ -97,7 +97,7 @@ func quoted(text string) string {
 func TestReportOfSecretsThatAreWords(t *testing.T) {
 	s, stdout, stderr := quiet(t, "plan")
 	words := []string{"create", "action", "address", "changes", "prod", "layers", "status", "version", "summary", "stage", "name", "main", "done"}
-	s.Add(words...)
+	s.Mask.Add(words...)
 	summary := plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}
 	s.layers = []report.Layer{{Name: "prod", Summary: summary}}
 	r := &Layer{Run: s, Name: "prod"}
@@ -143,8 +143,8 @@ func TestOpenOutputs(t *testing.T) {
 		"postgres://backend:something-else@db-1.example.org:5432/app",
 	}} {
 		s, stdout, _ := quiet(t, "apply")
-		s.Add("a-credential-of-prod")
-		s.AddMarked(marked...)
+		s.Mask.Add("a-credential-of-prod")
+		s.Mask.AddMarked(marked...)
 		r := &Layer{Run: s, Name: "prod"}
 		r.ShowOutputs(outputs)
 		s.End(nil)
@@ -160,7 +160,7 @@ func TestOpenOutputs(t *testing.T) {
 	}
 	// What no output shows stays hidden.
 	s, stdout, _ := quiet(t, "apply")
-	s.AddMarked("born-in-the-state-1", "born-in-the-state-4")
+	s.Mask.AddMarked("born-in-the-state-1", "born-in-the-state-4")
 	(&Layer{Run: s, Name: "prod"}).ShowOutputs(outputs)
 	s.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
 	s.End(nil)
@@ -173,7 +173,7 @@ func TestOpenOutputs(t *testing.T) {
 // order in which it was written.
 func TestMarked(t *testing.T) {
 	s, stdout, stderr := quiet(t, "apply")
-	s.AddMarked("born-in-the-state-1")
+	s.Mask.AddMarked("born-in-the-state-1")
 	s.Say("%s", "it is born-in-the-state-1")
 	if got := stderr.String(); got != "it is ***\n" {
 		t.Errorf("it says %q", got)

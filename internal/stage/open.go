@@ -4,249 +4,160 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"slipway/internal/environment"
-	"slipway/internal/printable"
-	"slipway/internal/redact"
+	"slipway/internal/marker"
+	"slipway/internal/pins"
 	"slipway/internal/refusal"
-	"slipway/internal/secrets"
 	"slipway/internal/state"
 )
 
-// Load reads the environment and opens its credentials. Nothing is asked of any
-// server yet.
-func (s *Run) Load() error {
-	repository := os.DirFS(s.Repository)
-	var err error
-	if s.Environment, err = environment.Load(repository, s.Env); err != nil {
+// OpenCredentials reads the environment and opens its credentials. No server is asked yet.
+func (r *Run) OpenCredentials() (err error) {
+	repository := os.DirFS(r.Repository)
+	if r.Environment, err = environment.Load(repository, r.Env); err != nil {
 		return err
 	}
-	if err := s.needCredentials(); err != nil {
+	if err := r.refuseLayer(); err != nil {
 		return err
 	}
-	if err := s.ReadIdentity(); err != nil {
+	files, err := r.credentialFiles()
+	if err != nil {
 		return err
 	}
-	s.Credentials = map[string]string{}
-	for _, name := range s.credentialFiles() {
-		data, err := fs.ReadFile(repository, name)
-		if err != nil {
-			return err
-		}
-		values, err := secrets.Decrypt(name, data, s.Identity)
-		if err != nil {
-			return RefuseSecrets(name, err)
-		}
-		for variable, value := range values {
-			s.Credentials[variable] = value
-			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
-				s.Add(value)
-			}
-		}
-	}
-	// The last file is the environment's own: who reads it may recover it, and apply a
-	// plan, also one that was made with less.
-	if files := s.Environment.CredentialFiles; len(files) > 0 {
-		own := files[len(files)-1]
-		data, err := fs.ReadFile(repository, own)
-		if err != nil {
-			return err
-		}
-		if s.Recipients, err = secrets.Recipients(own, data); err != nil {
-			return RefuseSecrets(own, err)
-		}
-	}
-	if err := s.refuseUnset(repository); err != nil {
+	if r.Identity, err = ReadIdentity(r.IdentityFile, r.Mask); err != nil {
 		return err
 	}
-	if n := s.redactor.Skipped(); n > 0 {
-		s.Say("note: %d of the credentials have fewer than 4 characters and cannot be masked", n)
+	if r.Credentials, err = openFiles(repository, files, r.Identity, r.Mask); err != nil {
+		return err
 	}
-	if store := s.Environment.State.S3; store != nil {
-		for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-			if s.Credentials[variable] == "" {
-				return refusal.New(s.SetCommand(variable), "the credentials of %s have no %s, by which the state's bucket is opened", s.Env, variable)
-			}
-		}
-		s.Store = state.Open(s.Bucket())
+	if err := refuseUnset(repository, files, r.Credentials); err != nil {
+		return err
 	}
-	if s.OnlyLayer != "" {
-		if !slices.ContainsFunc(s.Environment.Layers, func(l environment.Layer) bool { return s.Environment.LayerName(l) == s.OnlyLayer }) {
-			var names []string
-			for _, l := range s.Environment.Layers {
-				names = append(names, s.Environment.LayerName(l))
-			}
-			return refusal.New(fmt.Sprintf("the layers of %s are %s", s.Env, strings.Join(names, ", ")), "environment %s has no layer %q", s.Env, s.OnlyLayer)
+	if n := r.Mask.TooShort(); n > 0 {
+		r.Say("note: %d of the credentials are shorter than 4 characters and cannot be masked", n)
+	}
+	if r.Recipients, err = ownRecipients(repository, r.Environment); err != nil {
+		return err
+	}
+	if r.Environment.State.S3 == nil {
+		return nil
+	}
+	for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if r.Credentials[variable] == "" {
+			return refusal.New(r.SetCommand(variable), "the credentials of %s have no %s, which opens the state's bucket", r.Env, variable)
 		}
+	}
+	r.Store = state.Open(r.Bucket())
+	return nil
+}
+
+func (r *Run) refuseLayer() error {
+	if r.OnlyLayer == "" {
+		return nil
+	}
+	var names []string
+	for _, l := range r.Environment.Layers {
+		names = append(names, r.Environment.LayerName(l))
+	}
+	if !slices.Contains(names, r.OnlyLayer) {
+		return refusal.New(fmt.Sprintf("the layers of %s are %s", r.Env, strings.Join(names, ", ")), "environment %s has no layer %q", r.Env, r.OnlyLayer)
 	}
 	return nil
 }
 
-// settings are variables that stand among the credentials and are not secret: to
-// mask "Default" or a region wherever it comes up would only make texts unreadable.
-var settings = []string{
-	"AWS_DEFAULT_REGION", "AWS_REGION", "OS_AUTH_URL", "OS_DOMAIN_NAME", "OS_IDENTITY_API_VERSION", "OS_INTERFACE", "OS_PROJECT_DOMAIN_NAME",
-	"OS_PROJECT_NAME", "OS_REGION_NAME", "OS_TENANT_NAME", "OS_USER_DOMAIN_NAME", "OVH_ENDPOINT", "SCW_DEFAULT_REGION", "SCW_DEFAULT_ZONE",
+// OpenStore makes sure that the store belongs to the environment, before any tool starts.
+func (r *Run) OpenStore(ctx context.Context) error {
+	// Refuses a missing or weak passphrase.
+	if _, err := r.Encryption(); err != nil {
+		return err
+	}
+	if r.Store == nil {
+		return nil
+	}
+	data, err := r.Store.Read(ctx, r.MarkerKey())
+	if errors.Is(err, state.ErrNone) {
+		return refusal.New("dagger call bootstrap --env="+r.Env, "%s has not been prepared for environment %s", r.Store.Name(), r.Env)
+	}
+	if err != nil {
+		return err
+	}
+	return r.CheckMarker(data)
 }
 
-// refuseUnset names the variables that the credentials' templates leave to be set,
-// and that are not.
-func (s *Run) refuseUnset(repository fs.FS) error {
-	for _, name := range s.credentialFiles() {
-		data, err := fs.ReadFile(repository, name+".example")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		template, err := readDotenv(data)
-		if err != nil {
-			return refusal.New("$EDITOR "+name+".example", "%s.example is no dotenv file", name)
-		}
-		var unset []string
-		for _, variable := range slices.Sorted(maps.Keys(template)) {
-			if template[variable] == "" && s.Credentials[variable] == "" {
-				unset = append(unset, variable)
-			}
-		}
-		if len(unset) > 0 {
-			return refusal.New(fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", name, unset[0]),
-				"%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
+// MarkerKey is the key of the object that marks the store as the environment's.
+func (r *Run) MarkerKey() string { return r.Env + "/environment.json" }
+
+// CheckMarker refuses the marker of another environment, or one made with another passphrase.
+func (r *Run) CheckMarker(data []byte) error {
+	m, err := marker.Read(data)
+	if err != nil {
+		return fmt.Errorf("the marker %s in %s: %w", r.MarkerKey(), r.Store.Name(), err)
+	}
+	if m.Environment != r.Env {
+		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "%s belongs to environment %q", r.Store.Name(), m.Environment)
+	}
+	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
+		if m.ProvedBy(r.Credentials[variable]) {
+			return nil
 		}
 	}
-	return nil
+	return refusal.New("git log -p -- "+r.ownFile(), "%s in the credentials of %s is not the passphrase that encrypts its state", state.Passphrase, r.Env)
 }
 
-// Bucket is the state's, with the keys to it.
-func (s *Run) Bucket() state.S3 {
-	store := s.Environment.State.S3
+// Encryption is the value of TF_ENCRYPTION. It is an error if the passphrase is missing or weak.
+func (r *Run) Encryption() (string, error) {
+	return state.Encryption(r.Credentials[state.Passphrase], r.Credentials[state.PreviousPassphrase])
+}
+
+// Bucket is where the state is, with the keys to it.
+func (r *Run) Bucket() state.S3 {
+	store := r.Environment.State.S3
 	return state.S3{
 		Bucket: store.Bucket, Endpoint: store.Endpoint, Region: store.Region,
-		AccessKey: s.Credentials["AWS_ACCESS_KEY_ID"], SecretKey: s.Credentials["AWS_SECRET_ACCESS_KEY"],
+		AccessKey: r.Credentials["AWS_ACCESS_KEY_ID"], SecretKey: r.Credentials["AWS_SECRET_ACCESS_KEY"],
 	}
 }
 
 // Server keeps the state where no bucket does.
-func (s *Run) Server() state.HTTP {
-	if s.Environment.State.HTTP == nil {
+func (r *Run) Server() state.HTTP {
+	if r.Environment.State.HTTP == nil {
 		return state.HTTP{}
 	}
-	return state.HTTP{Address: s.Environment.State.HTTP.Address, Username: s.Credentials["TF_HTTP_USERNAME"], Password: s.Credentials["TF_HTTP_PASSWORD"]}
+	return state.HTTP{Address: r.Environment.State.HTTP.Address, Username: r.Credentials["TF_HTTP_USERNAME"], Password: r.Credentials["TF_HTTP_PASSWORD"]}
 }
 
-const IdentityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
-
-func (s *Run) ReadIdentity() error {
-	text, err := os.ReadFile(s.IdentityFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return refusal.New(IdentityHint, "no age identity is given")
+// StateStamp reads the stamp of a state. It is zero if there is no state yet.
+func (r *Run) StateStamp(ctx context.Context, key string) (state.Stamp, error) {
+	read := r.Server().Stamp
+	if r.Store != nil {
+		read = r.Store.Stamp
 	}
-	if err != nil {
-		return err
-	}
-	if s.Identity, err = secrets.ParseIdentity(string(text)); err != nil {
-		return refusal.New(IdentityHint, "%v", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "#") {
-			s.Add(strings.TrimSpace(line))
-		}
-	}
-	return nil
-}
-
-// RefuseSecrets makes a refusal of what is wrong with a SOPS file.
-func RefuseSecrets(name string, err error) error {
-	var foreign *secrets.ForeignError
-	var undeclared *secrets.UndeclaredError
-	switch {
-	case errors.As(err, &foreign):
-		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+printable.Word(name), "%v", err)
-	case errors.As(err, &undeclared):
-		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", printable.Word(name), printable.Word(name), undeclared.Variable), "%v", err)
-	case errors.Is(err, secrets.ErrPlain):
-		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+printable.Word(name), "%v", err)
-	}
-	return refusal.New("git log -- "+printable.Word(name), "%v", err)
-}
-
-func (s *Run) SetCommand(variable string) string {
-	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", s.OwnFile(), variable)
-}
-
-// OwnFile is the file with the environment's own credentials.
-func (s *Run) OwnFile() string {
-	if files := s.credentialFiles(); len(files) > 0 {
-		return files[len(files)-1]
-	}
-	return "credentials/" + s.Env + ".enc.env"
-}
-
-func (s *Run) MarkerKey() string { return s.Env + "/environment.json" }
-
-// Open loads the environment and makes sure that the store is its own, before
-// any tool starts.
-func (s *Run) Open(ctx context.Context) error {
-	if err := s.Load(); err != nil {
-		return err
-	}
-	// Refuses a missing or weak passphrase.
-	if _, err := s.Encryption(); err != nil {
-		return err
-	}
-	if s.Store == nil {
-		return nil
-	}
-	data, err := s.Store.Read(ctx, s.MarkerKey())
+	stamp, err := read(ctx, key)
 	if errors.Is(err, state.ErrNone) {
-		return refusal.New("dagger call bootstrap --env="+s.Env, "%s has not been prepared for environment %s", s.Store.Name(), s.Env)
+		err = nil
 	}
-	if err != nil {
-		return err
-	}
-	return s.CheckMarker(data)
+	return stamp, err
 }
 
-func (s *Run) CheckMarker(data []byte) error {
-	m, err := readMarker(data)
-	if err != nil {
-		return fmt.Errorf("the marker %s in %s is not one that this version knows", s.MarkerKey(), s.Store.Name())
+// Pins are the images that this container was made of; nil if nothing names them.
+func (r *Run) Pins() ([]pins.Pin, error) {
+	if r.PinsFile == "" {
+		return nil, nil
 	}
-	if m.Environment != s.Env {
-		return refusal.New("$EDITOR environments/"+s.Env+"/environment.yaml", "%s belongs to environment %q", s.Store.Name(), m.Environment)
+	list, err := pins.ReadFile(r.PinsFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
-	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
-		if m.provedBy(s.Credentials[variable]) {
-			return nil
-		}
-	}
-	return refusal.New("git log -p -- "+s.OwnFile(), "%s in the credentials of %s is not the passphrase that seals its state", state.Passphrase, s.Env)
+	return list, err
 }
 
-func (s *Run) Encryption() (string, error) {
-	return state.Encryption(s.Credentials[state.Passphrase], s.Credentials[state.PreviousPassphrase])
-}
-
-// Confirmed asks for the environment's name.
-func (s *Run) Confirmed(why string) error {
-	if s.Confirm == s.Env {
-		return nil
-	}
-	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", s.Result.Stage, s.Env, s.Env)
-	if s.Confirm != "" {
-		return refusal.New(command, "--confirm is %q and not the environment's name, %s", s.Confirm, s.Env)
-	}
-	return refusal.New(command, "%s", why)
-}
-
-// Path joins names below the work folder.
-func (s *Run) Path(names ...string) string {
-	return filepath.Join(append([]string{s.Work}, names...)...)
+// BuildsProviders says whether this machine builds the providers itself, from source. Their
+// checksums fit no other machine.
+func (r *Run) BuildsProviders() (bool, error) {
+	list, err := r.Pins()
+	return slices.ContainsFunc(list, func(p pins.Pin) bool { return p.Name == "PROVIDERS" }), err
 }

@@ -152,7 +152,7 @@ func TestLoadMasks(t *testing.T) {
 		"project-4711-of-ours": "project-4711-of-ours", "backend": "backend", "# created: now": "# created: now",
 		"of-the-cloud-3": "***", "secret-key-for-tests": "***", v.key.String(): "***",
 	} {
-		if got := v.redactor.String(text); got != want {
+		if got := v.Mask.String(text); got != want {
 			t.Errorf("%s is shown as %s", text, got)
 		}
 	}
@@ -267,7 +267,7 @@ func TestRefuseSecrets(t *testing.T) {
 		"encrypt it before it is committed: sops --encrypt --in-place '" + name + "'":                                                            fmt.Errorf("%s %w", name, secrets.ErrPlain),
 		"git log -- '" + name + "'": errors.New("it was changed without sops"),
 	} {
-		got := RefuseSecrets(name, err)
+		got := secrets.Refuse(name, err)
 		refuses(t, got, err.Error(), hint)
 		var refused *refusal.Error
 		if errors.As(got, &refused) && refused.Hint != hint {

@@ -17,7 +17,7 @@ func TestShowAddresses(t *testing.T) {
 		"a.b\x1b[31m\n":     "test: a.b[31m\n",
 	} {
 		s, _, _ := quiet(t, "state-list")
-		(&Layer{Run: s, Name: "test"}).showAddresses([]byte(list))
+		showAddresses((&Layer{Run: s, Name: "test"}), []byte(list))
 		if got := s.Report.Masked(func(text string) string { return text }); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -29,7 +29,7 @@ func TestListNoState(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
 	_, _ = d.ToolOutput.Write([]byte("Error: No state file was found!\n"))
-	must(t, d.listState(t.Context()))
+	must(t, listState(t.Context(), d.Layer))
 	d.says("test: nothing\n")
 }
 
@@ -41,8 +41,8 @@ func TestReadOutputs(t *testing.T) {
 	if err != nil || len(outputs) != 2 || !outputs["password"].Sensitive || string(outputs["address"].Value) != `"open-canary-1"` {
 		t.Errorf("%+v, %v", outputs, err)
 	}
-	if got := s.redactor.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(s.marked, []string{"hidden-canary-2"}) {
-		t.Errorf("it is shown as %q, and %q is marked", got, s.marked)
+	if got := s.Mask.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(s.Mask.marked, []string{"hidden-canary-2"}) {
+		t.Errorf("it is shown as %q, and %q is marked", got, s.Mask.marked)
 	}
 	if _, err := r.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a known version" {
 		t.Errorf("of no JSON: %v", err)
@@ -56,16 +56,16 @@ func TestEach(t *testing.T) {
 	never := func(*Layer) error { t.Error("it begins"); return nil }
 	proved := `{"version":1,"environment":"test","proof":"` + fastProof("test", deskPassphrase) + `"}`
 	v := newVault(t)
-	refuses(t, v.Each(t.Context(), never), "has not been prepared", "")
+	refuses(t, Each(t.Context(), v.Run, never), "has not been prepared", "")
 	if len(v.Result.Timings) != 1 || v.Result.Timings[0].Step != "open" {
 		t.Errorf("%+v", v.Result.Timings)
 	}
 	v.marker = proved
-	if err := v.Each(t.Context(), never); !errors.Is(err, tofu.ErrNotStarted) {
+	if err := Each(t.Context(), v.Run, never); !errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("got %v", err)
 	}
 	v = newVault(t)
 	v.marker = proved
 	v.write("environments/test/main.tf", `data "external" "x" { program = ["id"] }`)
-	refuses(t, v.Each(t.Context(), never), "runs a program", "")
+	refuses(t, Each(t.Context(), v.Run, never), "runs a program", "")
 }

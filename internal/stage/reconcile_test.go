@@ -18,7 +18,7 @@ func (d *desk) lose() {
 	d.t.Helper()
 	sealed, err := secrets.Envelope([]byte(stateThatWasLost), d.Recipients)
 	must(d.t, err)
-	must(d.t, d.Store.Write(d.t.Context(), d.lostKey()+"lost.age", sealed))
+	must(d.t, d.Store.Write(d.t.Context(), lostKey(d.Layer)+"lost.age", sealed))
 }
 
 // recover puts lost states back under its lock, takes the locks of dead runs away and litter
@@ -43,7 +43,7 @@ func TestRecover(t *testing.T) {
 		"a lock of nobody":     {before: func(d *desk) { d.locked("laptop"); d.lose() }, message: "no journal names the lock of test", lock: "laptop"},
 		"one at work":          {before: func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}); d.lose() }, message: "run you (apply, begun", left: "you"},
 		"a state that is damaged": {before: func(d *desk) {
-			must(t, d.Store.Write(t.Context(), d.lostKey()+"lost.age", []byte("x")))
+			must(t, d.Store.Write(t.Context(), lostKey(d.Layer)+"lost.age", []byte("x")))
 			litter(d, "one")
 		}, message: "lost.age cannot be opened", left: "one"},
 		"an interrupted run": {before: func(d *desk) {
@@ -66,7 +66,7 @@ func TestRecover(t *testing.T) {
 				}
 				return false
 			}
-			err := d.recover(t.Context())
+			err := recoverLayer(t.Context(), d.Layer)
 			switch {
 			case c.message != "":
 				refuses(t, err, c.message, "")
@@ -112,7 +112,7 @@ func TestRecoverFails(t *testing.T) {
 			}
 			return refused
 		}
-		if err := d.recover(t.Context()); err == nil {
+		if err := recoverLayer(t.Context(), d.Layer); err == nil {
 			t.Errorf("without %s it is done", part)
 		}
 	}
@@ -129,20 +129,20 @@ func TestMendingOf(t *testing.T) {
 		return []journal.Entry{{Kind: journal.Complete, Time: time.Unix(1, 0), Address: address, Action: "create", IDKey: key, ID: id}}
 	}
 	for name, c := range map[string]struct {
-		account              journal.Account
+		account              journal.Outcome
 		remove, takeIn, open string // addresses
 		note                 string
 	}{
 		"nothing":                  {},
-		"deleted, and in it":       {account: journal.Account{Gone: one("a.b", "", "")}, remove: "a.b", note: "a.b was deleted, and is taken out of the state"},
-		"deleted, and not in it":   {account: journal.Account{Gone: one("x.y", "", "")}},
-		"made, and in it":          {account: journal.Account{Made: one("a.b", "id", "1")}},
-		"in it by a number":        {account: journal.Account{Made: one("c.d", "number", "7")}},
-		"made, and not in it":      {account: journal.Account{Made: one("x.y", "id", "1")}, takeIn: "x.y"},
-		"made anew":                {account: journal.Account{Made: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
-		"without ID, and in it":    {account: journal.Account{Made: one("a.b", "", "")}},
-		"without ID, not in it":    {account: journal.Account{Made: one("x.y", "", "")}, open: "x.y", note: "x.y was made, and its provider tells no ID to import it by"},
-		"in flight, nothing to do": {account: journal.Account{InFlight: one("x.y", "id", "1")}},
+		"deleted, and in it":       {account: journal.Outcome{Deleted: one("a.b", "", "")}, remove: "a.b", note: "a.b was deleted, and is taken out of the state"},
+		"deleted, and not in it":   {account: journal.Outcome{Deleted: one("x.y", "", "")}},
+		"made, and in it":          {account: journal.Outcome{Created: one("a.b", "id", "1")}},
+		"in it by a number":        {account: journal.Outcome{Created: one("c.d", "number", "7")}},
+		"made, and not in it":      {account: journal.Outcome{Created: one("x.y", "id", "1")}, takeIn: "x.y"},
+		"made anew":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
+		"without ID, and in it":    {account: journal.Outcome{Created: one("a.b", "", "")}},
+		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was made, and its provider tells no ID to import it by"},
+		"in flight, nothing to do": {account: journal.Outcome{InFlight: one("x.y", "id", "1")}},
 	} {
 		m := mendingOf(c.account, recorded)
 		if got := strings.Join(m.remove, " "); got != c.remove {
@@ -159,7 +159,7 @@ func TestMendingOf(t *testing.T) {
 		}
 	}
 	// Of several, each is judged.
-	m := mendingOf(journal.Account{Made: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
+	m := mendingOf(journal.Outcome{Created: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
 	if got := addresses(m.takeIn); !slices.Equal(got, []string{"x.y", "x.z"}) {
 		t.Errorf("it takes in %q", got)
 	}
@@ -172,16 +172,16 @@ func TestMendingEnds(t *testing.T) {
 	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
 	for name, c := range map[string]struct {
 		m           mending
-		account     journal.Account
+		account     journal.Outcome
 		found, left []journal.Entry
 		unknown     []string
 		open, notes string
 	}{
-		"nothing to do": {account: journal.Account{Made: one}, notes: all},
+		"nothing to do": {account: journal.Outcome{Created: one}, notes: all},
 		"taken in":      {m: mending{takeIn: one}},
 		"taken out":     {m: mending{remove: []string{"a.b"}}},
 		"found":         {found: one},
-		"in flight":     {account: journal.Account{InFlight: one}},
+		"in flight":     {account: journal.Outcome{InFlight: one}},
 		"without an ID": {m: mending{open: []string{"c.d"}}, open: "c.d"},
 		"not found":     {unknown: []string{"e.f"}, open: "e.f"},
 		"left":          {left: one, open: "a.b", notes: "a.b was made, and could not be taken into the state: its id is 1"},

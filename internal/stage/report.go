@@ -14,34 +14,39 @@ import (
 	"slipway/internal/report"
 )
 
-// summaryName is what a plan leaves in /out for the comment: names, no values.
-const summaryName = "summary.json"
-
 // commentKind is in the marker of the comment.
 const commentKind = "plans"
 
-// comment shows the plans of all environments in one comment on the pull request,
-// and prints the same for the summary of the job. It fails if one of them could
-// not be planned.
-func (s *Run) comment(ctx context.Context) error {
-	names, err := s.resultFolders()
+// Report shows the plans of all environments in one comment on the pull request, and prints the
+// same for the summary of the job. It fails if one of them could not be planned.
+func Report() Command {
+	var o githubOptions
+	return Command{
+		Name: "report", Help: "show the plans of all environments in one comment on the pull request",
+		Flags: o.flags,
+		Run:   func(ctx context.Context, r *Run) error { return comment(ctx, r, o) },
+	}
+}
+
+func comment(ctx context.Context, r *Run, o githubOptions) error {
+	names, err := resultFolders(o)
 	if err != nil {
 		return err
 	}
-	r := report.Report{Whole: "dagger call plan --env=…"}
+	plans := report.Report{Whole: "dagger call plan --env=…"}
 	var failed []string
 	for _, name := range names {
-		e, err := s.readSummary(name)
+		e, err := readSummary(o, name)
 		if err != nil {
 			return err
 		}
 		if e.Error != "" {
 			failed = append(failed, name)
 		}
-		r.Environments = append(r.Environments, e)
+		plans.Environments = append(plans.Environments, e)
 	}
-	run, err := s.githubContext()
-	if err != nil && !s.GitHub.DryRun {
+	run, err := githubContext(o)
+	if err != nil && !o.dryRun {
 		return err
 	}
 	heading, footer := "## Plans\n\n", ""
@@ -52,10 +57,10 @@ func (s *Run) comment(ctx context.Context) error {
 		}
 		footer = fmt.Sprintf("\nBy [this run](%s)%s. After the merge it is planned once more, and the plan whose digest is approved then is applied.\n", run.RunURL, commit)
 	}
-	body := heading + report.Markdown(r, github.Room(commentKind)-len(heading)-len(footer)) + footer
-	s.Report.WriteString(body)
-	if !s.GitHub.DryRun {
-		if err := s.putComment(ctx, run, body); err != nil {
+	body := heading + report.Markdown(plans, github.Room(commentKind)-len(heading)-len(footer)) + footer
+	r.Report.WriteString(body)
+	if !o.dryRun {
+		if err := putComment(ctx, r, o, run, body); err != nil {
 			return err
 		}
 	}
@@ -66,32 +71,32 @@ func (s *Run) comment(ctx context.Context) error {
 }
 
 // putComment writes to the pull request, where there is one that takes it.
-func (s *Run) putComment(ctx context.Context, run github.Context, body string) error {
+func putComment(ctx context.Context, r *Run, o githubOptions, run github.Context, body string) error {
 	switch {
 	case run.Pull == 0:
-		s.Say("the event %s has no pull request to comment on", run.Event)
+		r.Say("the event %s has no pull request to comment on", run.Event)
 		return nil
 	case run.Fork:
-		s.Say("pull request %d comes from a fork, whose runs may not comment", run.Pull)
+		r.Say("pull request %d comes from a fork, whose runs may not comment", run.Pull)
 		return nil
 	}
-	client, err := s.githubClient(run)
+	client, err := githubClient(r, o, run)
 	if err != nil {
 		return err
 	}
 	// Once more through the redactor, which knows the token by now.
-	out, err := client.PutComment(ctx, run.Repository, run.Pull, commentKind, s.redactor.String(body))
+	out, err := client.PutComment(ctx, run.Repository, run.Pull, commentKind, r.Mask.String(body))
 	if err != nil {
 		return err
 	}
-	s.Say("the comment is %s: %s", out.Action, out.URL)
+	r.Say("the comment is %s: %s", out.Action, out.URL)
 	return nil
 }
 
 // readSummary reads what the plan of an environment left. One that left nothing
 // has failed.
-func (s *Run) readSummary(name string) (report.Environment, error) {
-	data, err := os.ReadFile(filepath.Join(s.GitHub.Results, name, summaryName))
+func readSummary(o githubOptions, name string) (report.Environment, error) {
+	data, err := os.ReadFile(filepath.Join(o.results, name, report.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return report.Environment{Name: name, Error: "its plan ended without a result", Hint: "look at the log of its job"}, nil
 	}

@@ -101,7 +101,7 @@ const forgeRun = "https://github.example.org/acme/infra/actions/runs/17"
 // the summary of the job.
 func TestComment(t *testing.T) {
 	f := newForge(t)
-	must(t, f.comment(t.Context()))
+	must(t, comment(t.Context(), f.Run))
 	for where, text := range map[string]string{"the comment": f.body(), "the summary": f.shown()} {
 		if !strings.HasPrefix(text, "## Plans\n\n") || !strings.Contains(text, "1 to create") || !strings.Contains(text, "a.b") {
 			t.Errorf("%s is %q", where, text)
@@ -124,7 +124,7 @@ func TestCommentFooter(t *testing.T) {
 	} {
 		f := newForge(t)
 		f.on("push", c.more)
-		must(t, f.comment(t.Context()))
+		must(t, comment(t.Context(), f.Run))
 		if got := f.shown(); !strings.Contains(got, c.has) || strings.Contains(got, c.hasNot) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -145,7 +145,7 @@ func TestCommentNowhere(t *testing.T) {
 	} {
 		f := newForge(t)
 		c.change(f)
-		must(t, f.comment(t.Context()))
+		must(t, comment(t.Context(), f.Run))
 		if writes := f.Writes(); len(writes) > 0 || f.stderr.String() != c.says || !strings.Contains(f.shown(), "1 to create") {
 			t.Errorf("%s: it writes %q and says %q: %s", name, writes, f.stderr.String(), f.shown())
 		}
@@ -157,7 +157,7 @@ func TestCommentFailed(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "no wood is left"})
 	f.GitHub.Environments = []string{"lab"}
-	if err := f.comment(t.Context()); err == nil || err.Error() != "could not be planned: lab, prod" {
+	if err := comment(t.Context(), f.Run); err == nil || err.Error() != "could not be planned: lab, prod" {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{"1 to create", "no wood is left", "its plan ended without a result"} {
@@ -171,8 +171,8 @@ func TestCommentFailed(t *testing.T) {
 func TestCommentMasks(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "the canary-of-the-cloud, and token-of-actions"})
-	f.Add("canary-of-the-cloud")
-	if err := f.comment(t.Context()); err == nil {
+	f.Mask.Add("canary-of-the-cloud")
+	if err := comment(t.Context(), f.Run); err == nil {
 		t.Error("the job does not fail")
 	}
 	if body := f.body(); strings.Contains(body, "canary") || strings.Contains(body, "token-of") || !strings.Contains(body, "the ***, and ***") {
@@ -199,7 +199,7 @@ func TestCommentRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
 			c.change(f)
-			err := f.comment(t.Context())
+			err := comment(t.Context(), f.Run)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(f.Comments(forgeRepository, 1)) > 0 {
 				t.Errorf("got %v and %+v", err, f.Comments(forgeRepository, 1))
 			}

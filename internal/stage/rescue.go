@@ -1,3 +1,4 @@
+// Package rescue keeps states that a run could not write, and puts them back.
 package stage
 
 import (
@@ -13,14 +14,13 @@ import (
 	"slipway/internal/state"
 )
 
-// Save looks for the state that tofu could not write to the store. Tofu writes it to a file,
-// or tells it as an event where there is no room for one; the file may then be cut off, so the
-// event comes first. The state is sealed once more and kept beside the result, and in the
-// store if that takes it.
-func (r *Layer) Save(ctx context.Context) (lost bool, err error) {
+// SaveLost looks for a state that tofu could not write to the store. Tofu writes it to a file, or
+// prints it as an event where there is no room for a file; the file may then be incomplete, so the
+// event comes first. The state is sealed and kept among the results, and in the store if possible.
+func SaveLost(ctx context.Context, r *Layer) (lost bool, err error) {
 	data := []byte(r.Dumped)
 	if data == nil {
-		data, err = r.Folder().Read(r.Inside(filepath.Join(r.Dir, "errored.tfstate")))
+		data, err = Folder(r.Run).Read(Inside(r.Run, filepath.Join(r.Dir, "errored.tfstate")))
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
@@ -32,45 +32,43 @@ func (r *Layer) Save(ctx context.Context) (lost bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	folder := filepath.Join(r.Out, "recovery")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return true, err
-	}
-	if err := os.WriteFile(filepath.Join(folder, r.LostName()), sealed, 0o644); err != nil {
+	if err := r.Leave("recovery/"+LostName(r), sealed); err != nil {
 		return true, err
 	}
 	if r.Store != nil {
-		if err := r.Store.Write(ctx, r.lostKey()+r.ID+".age", sealed); err != nil {
-			r.Say("%s: the store takes no copy of the lost state either: keep recovery/%s", r.Name, r.LostName())
+		if err := r.Store.Write(ctx, lostKey(r)+r.ID+".age", sealed); err != nil {
+			r.Say("%s: the store does not take a copy of the lost state either: keep recovery/%s", r.Name, LostName(r))
 		}
 	}
 	return true, nil
 }
 
 // LostName is the file of a lost state in recovery/.
-func (r *Layer) LostName() string { return r.FileName() + ".tfstate.age" }
+func LostName(r *Layer) string { return r.FileName() + ".tfstate.age" }
 
 // lostKey is the folder in the store of what was lost of a state.
-func (r *Layer) lostKey() string { return "recovery/" + r.Key + "/" }
+func lostKey(r *Layer) string { return "recovery/" + r.Key + "/" }
 
-// A Lost is one that a run could not write.
+// A Lost is a state that a run could not write.
 type Lost struct {
-	name, key string // key: empty for one that came with From
-	sealed    []byte
+	name   string
+	key    string // in the store; empty for one from the results of a run
+	sealed []byte
 }
 
-// List are those that the store or From has of the root.
-func (r *Layer) List(ctx context.Context) (found []Lost, err error) {
-	if r.From != "" {
-		path := filepath.Join(r.From, "recovery", r.LostName())
+// ListLost are the lost states of a layer, in the store and in the results of a run, the folder
+// from; empty: none.
+func ListLost(ctx context.Context, r *Layer, from string) (found []Lost, err error) {
+	if from != "" {
+		path := filepath.Join(from, "recovery", LostName(r))
 		sealed, err := os.ReadFile(path)
 		if err == nil {
-			found = append(found, Lost{name: "recovery/" + r.LostName(), sealed: sealed})
+			found = append(found, Lost{name: "recovery/" + LostName(r), sealed: sealed})
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	objects, err := r.Store.List(ctx, r.lostKey())
+	objects, err := r.Store.List(ctx, lostKey(r))
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +82,15 @@ func (r *Layer) List(ctx context.Context) (found []Lost, err error) {
 	return found, nil
 }
 
-// Restore puts lost states back into the store, if they follow on what is there. The
+// RestoreLost puts lost states back into the store, if they are newer than what is there. The
 // caller has the lock.
-func (r *Layer) Restore(ctx context.Context, lost []Lost) error {
+func RestoreLost(ctx context.Context, r *Layer, lost []Lost) error {
 	for _, one := range lost {
 		data, err := r.Identity.Open(one.sealed)
 		if err != nil {
 			return refusal.New(IdentityHint, "%s cannot be opened: %v", one.name, err)
 		}
-		if err := r.putBack(ctx, one.name, data); err != nil {
+		if err := putBack(ctx, r, one.name, data); err != nil {
 			return err
 		}
 		if one.key != "" {
@@ -105,7 +103,7 @@ func (r *Layer) Restore(ctx context.Context, lost []Lost) error {
 }
 
 // putBack writes one lost state, unless the store has it or a later one.
-func (r *Layer) putBack(ctx context.Context, name string, data []byte) error {
+func putBack(ctx context.Context, r *Layer, name string, data []byte) error {
 	lost, err := state.ReadStamp(name, data)
 	if err != nil {
 		return err
@@ -118,7 +116,7 @@ func (r *Layer) putBack(ctx context.Context, name string, data []byte) error {
 	case kept.Lineage != lost.Lineage:
 		return refusal.New("compare them by hand: see docs/recover.md", "%s is of another lineage than the state of %s in the store", name, r.Name)
 	case kept.Serial >= lost.Serial:
-		fmt.Fprintf(&r.Report, "%s: %s is not newer than the state in the store (serial %d, there %d): left alone\n", r.Name, name, lost.Serial, kept.Serial)
+		fmt.Fprintf(&r.Report, "%s: %s is not newer than the state in the store (serial %d, there %d): ignored\n", r.Name, name, lost.Serial, kept.Serial)
 		return nil
 	}
 	if err := r.Store.Write(ctx, r.Key, data); err != nil {

@@ -48,12 +48,12 @@ func TestRescue(t *testing.T) {
 					return r.Method == http.MethodPut
 				}
 			}
-			lost, err := d.Save(t.Context())
+			lost, err := SaveLost(t.Context(), d.Layer)
 			must(t, err)
 			if lost != c.lost {
 				t.Fatalf("lost: %v", lost)
 			}
-			kept, err := os.ReadFile(filepath.Join(d.Out, "recovery", d.LostName()))
+			kept, err := os.ReadFile(filepath.Join(d.Out, "recovery", LostName(d.Layer)))
 			if !c.lost {
 				if err == nil {
 					t.Error("something is kept")
@@ -64,7 +64,7 @@ func TestRescue(t *testing.T) {
 			if data, err := d.Identity.Open(kept); err != nil || string(data) != stateThatWasLost {
 				t.Errorf("kept: %q, %v", data, err)
 			}
-			copied, err := d.Store.Read(t.Context(), d.lostKey()+"me.age")
+			copied, err := d.Store.Read(t.Context(), lostKey(d.Layer)+"me.age")
 			said := d.Stderr.(*bytes.Buffer).String()
 			if c.refusing {
 				if !strings.Contains(said, "the store takes no copy of the lost state either: keep recovery/test.tfstate.age") {
@@ -87,7 +87,7 @@ func TestRescueRefusesLinks(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte(stateThatWasLost), 0o600))
 	must(t, os.Symlink(secret, filepath.Join(d.Dir, "errored.tfstate")))
-	if lost, err := d.Save(t.Context()); err == nil || lost {
+	if lost, err := SaveLost(t.Context(), d.Layer); err == nil || lost {
 		t.Errorf("lost: %v, and it was read: %v", lost, err)
 	}
 }
@@ -97,12 +97,12 @@ func TestRescueFails(t *testing.T) {
 	for name, before := range map[string]func(d *desk){
 		"nobody to seal it to": func(d *desk) { d.Recipients = nil },
 		"no folder":            func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "recovery"), nil, 0o600)) },
-		"no file":              func(d *desk) { must(t, os.MkdirAll(filepath.Join(d.Out, "recovery", d.LostName()), 0o755)) },
+		"no file":              func(d *desk) { must(t, os.MkdirAll(filepath.Join(d.Out, "recovery", LostName(d.Layer)), 0o755)) },
 	} {
 		d := newDesk(t)
 		d.Dumped = json.RawMessage(stateThatWasLost)
 		before(d)
-		if lost, err := d.Save(t.Context()); !lost || err == nil {
+		if lost, err := SaveLost(t.Context(), d.Layer); !lost || err == nil {
 			t.Errorf("%s: lost: %v, %v", name, lost, err)
 		}
 	}
@@ -115,15 +115,15 @@ func TestRestoreSeveral(t *testing.T) {
 	for _, serial := range []string{"7", "8"} {
 		sealed, err := secrets.Envelope([]byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"lost"}`), d.Recipients)
 		must(t, err)
-		must(t, d.Store.Write(t.Context(), d.lostKey()+serial+".age", sealed))
+		must(t, d.Store.Write(t.Context(), lostKey(d.Layer)+serial+".age", sealed))
 	}
-	lost, err := d.List(t.Context())
+	lost, err := ListLost(t.Context(), d.Layer)
 	must(t, err)
 	if len(lost) != 2 {
 		t.Fatalf("%+v", lost)
 	}
 	copies := func() int {
-		objects, err := d.Store.List(t.Context(), d.lostKey())
+		objects, err := d.Store.List(t.Context(), lostKey(d.Layer))
 		must(t, err)
 		return len(objects)
 	}
@@ -133,17 +133,17 @@ func TestRestoreSeveral(t *testing.T) {
 		}
 		return r.Method == http.MethodPut
 	}
-	if err := d.Restore(t.Context(), lost); err == nil || copies() != 2 {
+	if err := RestoreLost(t.Context(), d.Layer, lost); err == nil || copies() != 2 {
 		t.Errorf("a store that takes nothing: %v, %d copies are left", err, copies())
 	}
 	d.fault = nil
-	must(t, d.Restore(t.Context(), lost))
+	must(t, RestoreLost(t.Context(), d.Layer, lost))
 	if stamp, err := d.Store.Stamp(t.Context(), d.Key); err != nil || stamp.Serial != 8 || copies() != 0 {
 		t.Errorf("%+v, %v, %d copies are left", stamp, err, copies())
 	}
 	d.says("7.age is the state again, serial 7\n")
 	d.says("8.age is the state again, serial 8\n")
-	must(t, d.Restore(t.Context(), lost[:1]))
+	must(t, RestoreLost(t.Context(), d.Layer, lost[:1]))
 	d.says("7.age is not newer than the state in the store (serial 7, there 8): left alone\n")
 }
 
@@ -151,14 +151,14 @@ func TestRestoreSeveral(t *testing.T) {
 func TestLostStatesFrom(t *testing.T) {
 	d := newDesk(t)
 	d.From = t.TempDir()
-	if found, err := d.List(t.Context()); err != nil || len(found) != 0 {
+	if found, err := ListLost(t.Context(), d.Layer); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	must(t, os.MkdirAll(filepath.Join(d.From, "recovery"), 0o755))
-	must(t, os.WriteFile(filepath.Join(d.From, "recovery", d.LostName()), []byte("sealed"), 0o600))
-	found, err := d.List(t.Context())
+	must(t, os.WriteFile(filepath.Join(d.From, "recovery", LostName(d.Layer)), []byte("sealed"), 0o600))
+	found, err := ListLost(t.Context(), d.Layer)
 	if err != nil || len(found) != 1 || found[0].key != "" || string(found[0].sealed) != "sealed" || found[0].name != "recovery/test.tfstate.age" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	refuses(t, d.Restore(t.Context(), found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
+	refuses(t, RestoreLost(t.Context(), d.Layer, found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
 }

@@ -254,7 +254,7 @@ func TestApplyReviewed(t *testing.T) {
 			for _, before := range c.before {
 				before(d)
 			}
-			err := d.applyReviewed(t.Context(), []*Layer{d.Layer})
+			err := applyReviewed(t.Context(), d.Layer.Run, []*Layer{d.Layer})
 			if d.Changes != c.later {
 				t.Errorf("there are changes: %v", d.Changes)
 			}
@@ -298,7 +298,7 @@ func TestUnseal(t *testing.T) {
 	must(t, err)
 	refuses(t, d.Unseal(Sealed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
 	must(t, d.Unseal(Sealed{sealed: sealed}))
-	if data, err := d.Folder().Read(d.Inside(d.PlanFile())); err != nil || string(data) != "another plan" {
+	if data, err := Folder(d.Layer.Run).Read(Inside(d.Layer.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)
 	}
 	must(t, os.RemoveAll(d.Path("plans")))
@@ -325,7 +325,7 @@ func TestApplyOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
 			c.before(d)
-			if _, err := d.applyOnce(t.Context(), m); c.message != "" {
+			if _, err := applyOnce(t.Context(), d.Layer, m); c.message != "" {
 				refuses(t, err, c.message, "")
 			} else if !errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("got %v", err)
@@ -344,11 +344,11 @@ func TestApplyOnce(t *testing.T) {
 		}
 		return refused
 	}
-	if _, err := d.applyOnce(t.Context(), m); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+	if _, err := applyOnce(t.Context(), d.Layer, m); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("without a claim: %v", err)
 	}
 	d.Store = nil
-	if _, err := d.applyOnce(t.Context(), m); !errors.Is(err, tofu.ErrNotStarted) {
+	if _, err := applyOnce(t.Context(), d.Layer, m); !errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("over HTTP: %v", err)
 	}
 }

@@ -212,7 +212,7 @@ func TestWithoutTofu(t *testing.T) {
 	d := newDesk(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
 	_, listed := d.Outputs(t.Context())
-	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.Learn(t.Context()), "state list": d.listState(t.Context()), "output": listed} {
+	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.Learn(t.Context()), "state list": listState(t.Context(), d.Layer), "output": listed} {
 		if !errors.Is(err, tofu.ErrNotStarted) {
 			t.Errorf("%s: %v", command, err)
 		}
@@ -252,7 +252,7 @@ func TestRoots(t *testing.T) {
 	for layer, want := range map[string][]string{"": {"net", "app"}, "app": {"app"}} {
 		v := newLayers(t, map[string]string{"OS_PASSWORD": "of-the-cloud-3", "ANSIBLE_PASSWORD": "of-another-4", "SMTP_PASSWORD": "of-another-5"})
 		v.OnlyLayer = layer
-		roots, err := v.Layers()
+		roots, err := Layers(v.Run)
 		must(t, err)
 		var names, rows []string
 		for _, r := range roots {
@@ -278,7 +278,7 @@ func TestRoots(t *testing.T) {
 		}
 	}
 	v := newLayers(t, nil)
-	_, err := v.Layers()
+	_, err := Layers(v.Run)
 	must(t, err)
 	if got := v.stderr.String(); strings.Contains(got, "is not given") {
 		t.Errorf("it says %q", got)
@@ -290,12 +290,12 @@ func TestRoots(t *testing.T) {
 func TestRootsRefuses(t *testing.T) {
 	v := newLayers(t, nil)
 	v.write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
-	_, err := v.Layers()
+	_, err := Layers(v.Run)
 	refuses(t, err, `data "external" runs a program, and environment test does not allow it`, "")
 	v = newLayers(t, map[string]string{state.Passphrase: "weak"})
-	_, err = v.Layers()
+	_, err = Layers(v.Run)
 	refuses(t, err, "STATE_PASSPHRASE has 4 characters", "")
 	v = newLayers(t, map[string]string{"HTTP_PROXY": "http://me:canary@proxy.example.org"})
-	_, err = v.Layers()
+	_, err = Layers(v.Run)
 	refuses(t, err, "HTTP_PROXY sends a password", "")
 }

@@ -58,9 +58,9 @@ func planning(t *testing.T) *desk {
 	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	d.PlanLifetime, d.Commit, d.Base = time.Hour, "0123456", "6543210"
 	d.Dir = d.Path("repository")
-	must(t, d.Folder().Make("plans", "repository"))
-	must(t, d.Folder().Write(d.Inside(d.PlanFile()), []byte(aPlan)))
-	must(t, d.Folder().Write(d.Inside(d.LockFile()), []byte("locks")))
+	must(t, Folder(d.Layer.Run).Make("plans", "repository"))
+	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte(aPlan)))
+	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.LockFile()), []byte("locks")))
 	return d
 }
 
@@ -270,7 +270,7 @@ func TestBindingsOfLayers(t *testing.T) {
 func TestPropose(t *testing.T) {
 	for after, note := range map[string]string{"": "", "net": "will be planned once more when net has been applied"} {
 		d := planning(t)
-		must(t, d.propose(t.Context(), aLoss, after))
+		must(t, propose(t.Context(), d.Layer, aLoss, after))
 		d.says("a.b")
 		if text := d.text(); strings.Contains(text, "test: will be") != (note != "") || !strings.Contains(text, note) {
 			t.Errorf("it says %s", text)

@@ -34,7 +34,7 @@ func newSealedShop(t *testing.T, code string) *desk {
 func TestBlackBoxChange(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, shopCode)
-	outputs, err := d.change(t.Context(), tofu.Plan{})
+	outputs, err := change(t.Context(), d.Layer, tofu.Plan{})
 	must(t, err)
 	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` {
 		t.Errorf("applied: %v, outputs %v", d.Row.Applied, outputs)
@@ -43,7 +43,7 @@ func TestBlackBoxChange(t *testing.T) {
 	stamp, err := d.Store.Stamp(t.Context(), d.Key)
 	must(t, err)
 	d.Row.Applied = false
-	outputs, err = d.change(t.Context(), tofu.Plan{})
+	outputs, err = change(t.Context(), d.Layer, tofu.Plan{})
 	must(t, err)
 	if d.Row.Applied || string(outputs["name"].Value) != `"one"` || d.Stamp != stamp {
 		t.Errorf("applied: %v, outputs %v, stamp %v of %v", d.Row.Applied, outputs, d.Stamp, stamp)
@@ -51,18 +51,18 @@ func TestBlackBoxChange(t *testing.T) {
 	d.says("No changes")
 
 	d.Environment.Protected = true
-	_, err = d.change(t.Context(), tofu.Plan{Destroy: true})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{Destroy: true})
 	fails(t, err, "would now also delete, replace or forget terraform_data.one")
-	refuses(t, d.guardDestroy(t.Context(), []*Layer{d.Layer}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
+	refuses(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
 	d.AllowDestroy = "terraform_data.one,terraform_data.two"
-	must(t, d.guardDestroy(t.Context(), []*Layer{d.Layer}))
+	must(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}))
 	d.AllowDestroy = ""
 	d.Environment.Protected = false
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {\n  input = local.none\n}\n")
-	_, err = d.change(t.Context(), tofu.Plan{})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{})
 	fails(t, err, "tofu plan of test failed")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
-	_, err = d.change(t.Context(), tofu.Plan{})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{})
 	refuses(t, err, "was interrupted", "dagger call recover --env=test")
 	if now, err := d.Store.Stamp(t.Context(), d.Key); err != nil || now != stamp {
 		t.Errorf("the state is now %v, %v", now, err)
@@ -92,7 +92,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\n")
 	d.Result.Stage = "recover"
-	must(t, d.recover(t.Context()))
+	must(t, recoverLayer(t.Context(), d.Layer))
 	d.says("test: nothing was interrupted\n")
 
 	dead := d.other(journal.Header{ID: "dead", Stage: "apply", Lock: "of-dead"})
@@ -104,7 +104,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	}
 	must(t, dead.Abandon(t.Context()))
 	d.locked("of-dead")
-	err := d.recover(t.Context())
+	err := recoverLayer(t.Context(), d.Layer)
 	fails(t, err, "1 of what was made or begun is not accounted for: terraform_data.lost.", "--seen='terraform_data.lost'")
 	d.says("test: run dead (apply, begun ")
 	d.says("test: locked by root@host since ")
@@ -116,14 +116,14 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 		t.Errorf("there is %s, lock %q", keys, d.lockID())
 	}
 	d.Seen = "terraform_data.lost"
-	must(t, d.recover(t.Context()))
+	must(t, recoverLayer(t.Context(), d.Layer))
 	if keys := d.journals(); len(keys) > 0 || d.lockID() != "" {
 		t.Errorf("there is %q, lock %q", keys, d.lockID())
 	}
 
 	// A lock that no journal names is nobody's to take.
 	d.locked("laptop")
-	refuses(t, d.recover(t.Context()), "no journal names the lock of test", "--lock-id=laptop")
+	refuses(t, recoverLayer(t.Context(), d.Layer), "no journal names the lock of test", "--lock-id=laptop")
 	if d.lockID() != "laptop" {
 		t.Error("the lock is gone")
 	}
@@ -134,7 +134,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 
 	// One who is at work is not disturbed.
 	d.other(journal.Header{ID: "busy", Stage: "apply"})
-	refuses(t, d.recover(t.Context()), "run busy (apply, begun ", "wait until it has ended")
+	refuses(t, recoverLayer(t.Context(), d.Layer), "run busy (apply, begun ", "wait until it has ended")
 }
 
 // A sealed plan is applied as it is, once, and only if what it needs and loses is what was
@@ -162,20 +162,20 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	first := sealed("first", tofu.Plan{})
 	other := first
 	other.Losses = []string{"terraform_data.one"}
-	_, err := d.applySealed(t.Context(), other)
+	_, err := applySealed(t.Context(), d.Layer, other)
 	refuses(t, err, "the plan of test loses other resources than its manifest says", "")
 	other = first
 	other.Bindings.LockFile = "sha256:other"
-	_, err = d.applySealed(t.Context(), other)
+	_, err = applySealed(t.Context(), d.Layer, other)
 	refuses(t, err, "the lock file of the providers has changed", "")
 	other = first
 	other.sealed = []byte("no envelope")
-	_, err = d.applySealed(t.Context(), other)
+	_, err = applySealed(t.Context(), d.Layer, other)
 	refuses(t, err, "the plan of test cannot be opened", "")
 
 	// Who finds the lock taken can apply the plan later.
 	d.locked("laptop")
-	_, err = d.applySealed(t.Context(), first)
+	_, err = applySealed(t.Context(), d.Layer, first)
 	refuses(t, err, "the state of test is locked by", "")
 	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	claimed := func() bool {
@@ -186,7 +186,7 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	if claimed() {
 		t.Error("it is claimed, and was not begun")
 	}
-	outputs, err := d.applySealed(t.Context(), first)
+	outputs, err := applySealed(t.Context(), d.Layer, first)
 	must(t, err)
 	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` || !claimed() {
 		t.Errorf("applied: %v, outputs %v, claimed: %v", d.Row.Applied, outputs, claimed())
@@ -194,17 +194,17 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	d.says("test: the plan of run first, made 20")
 	d.says("2 to create")
 	d.Row.Applied, d.ID = false, "another"
-	_, err = d.applySealed(t.Context(), first)
+	_, err = applySealed(t.Context(), d.Layer, first)
 	refuses(t, err, `the plan of test is being applied by run "first-apply"`, "")
 
 	empty := sealed("second", tofu.Plan{})
-	outputs, err = d.applySealed(t.Context(), empty)
+	outputs, err = applySealed(t.Context(), d.Layer, empty)
 	if err != nil || d.Row.Applied || string(outputs["name"].Value) != `"one"` {
 		t.Errorf("applied: %v, outputs %v, %v", d.Row.Applied, outputs, err)
 	}
 	d.says("test: No changes.\n")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
-	_, err = d.applySealed(t.Context(), empty)
+	_, err = applySealed(t.Context(), d.Layer, empty)
 	refuses(t, err, "was interrupted", "")
 }
 
@@ -220,7 +220,7 @@ func TestBlackBoxTakeInFails(t *testing.T) {
 		}
 		return false
 	}
-	_, err := d.takeIn(t.Context(), []journal.Entry{{Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"}})
+	_, err := importAll(t.Context(), d.Layer, []journal.Entry{{Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"}})
 	fails(t, err, "tofu apply of test failed")
 	if strings.Contains(d.text(), "taken into the state") {
 		t.Errorf("it says %s", d.text())
@@ -234,19 +234,19 @@ func TestBlackBoxEach(t *testing.T) {
 	d.Work = forTools(t)
 	d.withCode(twoLayers)
 	var names []string
-	must(t, d.Each(t.Context(), func(r *Layer) error { names = append(names, r.Name); return nil }))
+	must(t, Each(t.Context(), d.Layer.Run, func(r *Layer) error { names = append(names, r.Name); return nil }))
 	if got := strings.Join(names, " "); got != "net app" {
 		t.Errorf("it looks at %s", got)
 	}
 	d.Work, names = forTools(t), nil
-	err := d.Each(t.Context(), func(r *Layer) error { names = append(names, r.Name); return errors.New("of " + r.Name) })
+	err := Each(t.Context(), d.Layer.Run, func(r *Layer) error { names = append(names, r.Name); return errors.New("of " + r.Name) })
 	fails(t, err, "of net")
 	d.Work = forTools(t)
 	planned := func(r *Layer, _ plan.Summary) error {
 		names = append(names, r.Name)
 		return errors.New("plan of " + r.Name)
 	}
-	fails(t, d.eachPlanned(t.Context(), d.CheckSeal, planned), "plan of net")
+	fails(t, eachPlanned(t.Context(), d.Layer.Run, d.CheckSeal, planned), "plan of net")
 	if got := strings.Join(names, " "); got != "net net" {
 		t.Errorf("it goes on: %s", got)
 	}

@@ -122,7 +122,7 @@ func TestSearchOne(t *testing.T) {
 			}
 			sim.makeNetwork("another")
 			s := &search{
-				Layer: d.Layer, account: journal.Account{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
+				Layer: d.Layer, account: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
 				wishes: map[string]wish{address: {kind: network, values: map[string]any{"name": "one"}}},
 			}
@@ -200,7 +200,7 @@ func TestSearchUndated(t *testing.T) {
 	} {
 		d := newDesk(t)
 		d.withOVH()
-		s := d.newSearch(journal.Account{})
+		s := newSearch(d.Layer, journal.Outcome{})
 		s.in(nil)
 		s.wishes = map[string]wish{"a.b": inService(kind)}
 		id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Action: "create", Time: time.Now()}, true)
@@ -242,11 +242,11 @@ func TestFindAsks(t *testing.T) {
 			for _, with := range c.clouds {
 				with(d)
 			}
-			ids, undated, looked, err := d.find(t.Context(), c.w, time.Time{})
+			ids, undated, looked, err := findInClouds(t.Context(), d.Layer, c.w, time.Time{})
 			if len(ids) != c.ids || len(undated) != c.undated || looked != c.looked || (err != nil) != c.unanswered {
 				t.Errorf("%q, %q, %v, %v", ids, undated, looked, err)
 			}
-			s := d.newSearch(journal.Account{})
+			s := newSearch(d.Layer, journal.Outcome{})
 			s.wishes = map[string]wish{"a.b": c.w}
 			if id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b"}, true); c.unanswered && (err == nil || id != "" || open) {
 				t.Errorf("%q, %v, %v", id, open, err)
@@ -261,7 +261,7 @@ func TestSearchReplaces(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
 	d.onCloud().makeNetwork("one")
-	s := d.newSearch(journal.Account{})
+	s := newSearch(d.Layer, journal.Outcome{})
 	s.in(map[string]*tfjson.StateResource{"a.b": inState(network, "gone")})
 	s.wishes = map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}
 	id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()}, true)
@@ -288,7 +288,7 @@ func TestSearchSince(t *testing.T) {
 // What is in flight of another kind than a create is named, and needs no look.
 func TestSearchNothing(t *testing.T) {
 	d := newDesk(t)
-	found, unknown, err := d.search(t.Context(), journal.Account{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
+	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
 	if err != nil || found != nil || unknown != nil {
 		t.Errorf("%v, %v, %v", found, unknown, err)
 	}
@@ -298,12 +298,12 @@ func TestSearchNothing(t *testing.T) {
 // A search is for creates: those that a cloud can be asked for, begun or only planned, and of
 // the others those that began.
 func TestNewSearch(t *testing.T) {
-	account := journal.Account{
+	account := journal.Outcome{
 		InFlight: []journal.Entry{{Address: network + ".begun", Action: "create"}, {Address: network + ".old", Action: "delete"}, {Address: "acme_thing.begun", Action: "create"}},
 		Planned:  []journal.Entry{{Address: network + ".planned", Action: "create"}, {Address: "acme_thing.planned", Action: "create"}},
 	}
 	d := newDesk(t)
-	s := d.newSearch(account)
+	s := newSearch(d.Layer, account)
 	if got := addresses(s.creates); !slices.Equal(got, []string{network + ".begun", network + ".planned"}) {
 		t.Errorf("it looks for %q", got)
 	}
@@ -320,12 +320,12 @@ func TestNewSearch(t *testing.T) {
 // before.
 func TestNotFindable(t *testing.T) {
 	d := newDesk(t)
-	var account journal.Account
+	var account journal.Outcome
 	for _, name := range []string{"made", "replaced", "open"} {
 		account.InFlight = append(account.InFlight, journal.Entry{Address: "acme_thing." + name, Action: "create"})
 	}
 	account.Replaced = []string{"acme_thing.replaced"}
-	s := d.newSearch(account)
+	s := newSearch(d.Layer, account)
 	s.in(map[string]*tfjson.StateResource{"acme_thing.made": inState("acme_thing", "1"), "acme_thing.replaced": inState("acme_thing", "2")})
 	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
 		t.Errorf("unknown: %q", unknown)
@@ -343,14 +343,14 @@ func TestSearchAll(t *testing.T) {
 	one, known := sim.makeNetwork("one"), sim.makeNetwork("known")
 	sim.makeNetwork("twice")
 	sim.makeNetwork("twice")
-	var account journal.Account
+	var account journal.Outcome
 	wishes := map[string]wish{}
 	for _, name := range []string{"one", "twice", "none", "known"} {
 		address := network + "." + name
 		account.InFlight = append(account.InFlight, journal.Entry{Address: address, Action: "create", Time: time.Now()})
 		wishes[address] = wish{network, map[string]any{"name": name}}
 	}
-	s := d.newSearch(account)
+	s := newSearch(d.Layer, account)
 	s.in(map[string]*tfjson.StateResource{network + ".elsewhere": inState(network, known)})
 	s.wishes = wishes
 	found, unknown, err := s.all(t.Context())

@@ -26,7 +26,7 @@ func TestServers(t *testing.T) {
 	d := newDesk(t)
 	one := d.withServer()
 	servers, databases := []machine{one}, []machine{{name: "db"}}
-	cloud, err := d.OpenStack(t.Context())
+	cloud, err := OpenStack(t.Context(), d.Layer.Run)
 	must(t, err)
 	status := func(want string) {
 		t.Helper()
@@ -36,18 +36,18 @@ func TestServers(t *testing.T) {
 			t.Errorf("the server is %s", server.Status)
 		}
 	}
-	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
+	must(t, powerMachines(t.Context(), d.Layer.Run, servers, databases, "started", (*openstack.Cloud).Start))
 	d.says("backend is started\n")
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
 		t.Errorf("it tells %q", text)
 	}
-	must(t, d.showMachines(t.Context(), servers, nil))
+	must(t, showMachines(t.Context(), d.Layer.Run, servers, nil))
 	d.says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
 
 	d.Result.Stage = "stop"
 	d.Environment.Protected = true
 	stop := func() error {
-		return d.powerMachines(t.Context(), servers, databases, "stopped", (*openstack.Cloud).Stop)
+		return powerMachines(t.Context(), d.Layer.Run, servers, databases, "stopped", (*openstack.Cloud).Stop)
 	}
 	refuses(t, stop(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
 	status(openstack.Active)
@@ -60,7 +60,7 @@ func TestServers(t *testing.T) {
 
 	d.Result.Stage = "start"
 	d.Environment.Protected = true
-	must(t, d.powerMachines(t.Context(), servers, databases, "started", (*openstack.Cloud).Start))
+	must(t, powerMachines(t.Context(), d.Layer.Run, servers, databases, "started", (*openstack.Cloud).Start))
 	status(openstack.Active)
 }
 
@@ -68,23 +68,25 @@ func TestServers(t *testing.T) {
 // kind needs nothing for it.
 func TestServersRefused(t *testing.T) {
 	d := newDesk(t)
-	must(t, d.showMachines(t.Context(), nil, nil))
+	must(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
 	d.says("test has no servers and no databases\n")
-	must(t, d.powerMachines(t.Context(), nil, []machine{{name: "db"}}, "started", nil))
+	must(t, powerMachines(t.Context(), d.Layer.Run, nil, []machine{{name: "db"}}, "started", nil))
 	d.says("test has no servers\n")
 	if text := d.text(); strings.Contains(text, "db") {
 		t.Errorf("start speaks of the database: %s", text)
 	}
 	one := []machine{{name: "one"}}
 	for _, act := range []func() error{
-		func() error { return d.showMachines(t.Context(), one, nil) },
-		func() error { return d.powerMachines(t.Context(), one, nil, "stopped", (*openstack.Cloud).Stop) },
+		func() error { return showMachines(t.Context(), d.Layer.Run, one, nil) },
+		func() error {
+			return powerMachines(t.Context(), d.Layer.Run, one, nil, "stopped", (*openstack.Cloud).Stop)
+		},
 	} {
 		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, by which its servers are found", "--variable=OS_AUTH_URL")
 	}
-	refuses(t, d.showMachines(t.Context(), nil, one), "the credentials of test have no OVH_ENDPOINT, by which its databases are found", "--variable=OVH_ENDPOINT")
+	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, by which its databases are found", "--variable=OVH_ENDPOINT")
 	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
-	refuses(t, d.showMachines(t.Context(), nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
+	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
 
 // A server that is gone, or cannot be asked, is no success.
@@ -92,17 +94,17 @@ func TestServersFail(t *testing.T) {
 	d := newDesk(t)
 	one := d.withServer()
 	one.id = "22222222-2222-4222-8222-222222222222"
-	if err := d.powerMachines(t.Context(), []machine{one}, nil, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+	if err := powerMachines(t.Context(), d.Layer.Run, []machine{one}, nil, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
 		t.Errorf("got %v", err)
 	}
-	must(t, d.showMachines(t.Context(), []machine{one}, nil))
+	must(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
 	d.says("backend  gone             a.backend\n")
 	d.openstack = nil
 	d.Credentials["OS_PASSWORD"] = ""
-	refuses(t, d.showMachines(t.Context(), []machine{one}, nil), "have no OS_PASSWORD", "")
+	refuses(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
 	began := time.Now()
-	if err := d.showMachines(t.Context(), []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
+	if err := showMachines(t.Context(), d.Layer.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }
@@ -131,8 +133,8 @@ func TestShowDatabases(t *testing.T) {
 	d := newDesk(t)
 	d.withOVH()
 	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
-	must(t, d.showMachines(t.Context(), nil, []machine{one}))
+	must(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}))
 	d.says("data  ready            a.data\n")
 	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
-	fails(t, d.showMachines(t.Context(), nil, []machine{one}), "ask for database old")
+	fails(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}), "ask for database old")
 }

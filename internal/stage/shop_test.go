@@ -27,10 +27,10 @@ func newShop(t *testing.T, code string, files ...string) *desk {
 	}
 	d := newDesk(t)
 	d.Work = forTools(t)
-	must(t, d.Folder().Open())
-	must(t, d.Folder().Make("home", "tmp", "data", "plans", "root"))
+	must(t, Folder(d.Layer.Run).Open())
+	must(t, Folder(d.Layer.Run).Make("home", "tmp", "data", "plans", "root"))
 	d.Dir = d.Path("root")
-	d.Tool = d.Bare(d.Dir, &d.ToolOutput)
+	d.Tool = Bare(d.Layer.Run, d.Dir, &d.ToolOutput)
 	d.Row = &LayerResult{Name: "test", Changes: map[string]int{}}
 	d.Result.Layers = []*LayerResult{d.Row}
 	d.file("main.tf", code)
@@ -59,7 +59,7 @@ func (d *desk) made() {
 	summary, err := d.Plan(d.t.Context(), tofu.Plan{})
 	must(d.t, err)
 	if !summary.Empty() {
-		_, err = d.applyPlan(d.t.Context())
+		_, err = applyPlan(d.t.Context(), d.Layer)
 		must(d.t, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 	if d.Row.Changes["create"] != 2 || len(d.Row.Changes) != 1 || d.Row.Outputs != 2 || len(summary.Changes) != 2 || len(d.Creates) != 2 {
 		t.Errorf("the plan is %+v, %+v, %q", d.Row, summary, d.Creates)
 	}
-	outputs, err := d.applyPlan(t.Context())
+	outputs, err := applyPlan(t.Context(), d.Layer)
 	must(t, err)
 	if string(outputs["name"].Value) != `"one"` || !d.Row.Applied || d.Unwritten {
 		t.Errorf("outputs %v, applied: %v, unwritten: %v", outputs, d.Row.Applied, d.Unwritten)
@@ -125,7 +125,7 @@ func TestBlackBoxApplyPlan(t *testing.T) {
 		t.Errorf("timings: %v", d.Result.Timings)
 	}
 	// What the state marks is known to the mask.
-	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+	if text := d.Mask.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
 	d.Stderr = &bytes.Buffer{}
@@ -165,7 +165,7 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 			d := newShop(t, c.code)
 			_, err := d.Plan(t.Context(), tofu.Plan{})
 			must(t, err)
-			_, err = d.applyPlan(t.Context())
+			_, err = applyPlan(t.Context(), d.Layer)
 			fails(t, err, c.says...)
 			if d.Row.Applied != c.applied || d.Unwritten != c.unwritten {
 				t.Errorf("applied: %v, unwritten: %v", d.Row.Applied, d.Unwritten)
@@ -184,7 +184,7 @@ func TestBlackBoxApplyPlanLocked(t *testing.T) {
 	_, err := d.Plan(t.Context(), tofu.Plan{})
 	must(t, err)
 	d.locked("laptop")
-	_, err = d.applyPlan(t.Context())
+	_, err = applyPlan(t.Context(), d.Layer)
 	refuses(t, err, "the state of test is locked by root@host", "dagger call unlock --env=test")
 	if got := d.inState(); got != "" {
 		t.Errorf("the state has %s", got)
@@ -205,7 +205,7 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	// OpenTofu leaves what it had planned by then.
 	_, err = d.ReadPlan(t.Context())
 	fails(t, err, "the plan of test is not whole and cannot be applied")
-	must(t, d.Folder().Write(d.Inside(d.PlanFile()), []byte("no plan")))
+	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte("no plan")))
 	_, err = d.ReadPlan(t.Context())
 	fails(t, err, "tofu show of test failed")
 }
@@ -225,7 +225,7 @@ func TestBlackBoxOutputs(t *testing.T) {
 	if text := d.text(); text != "test: name = one\ntest: password = (sensitive)\n" {
 		t.Errorf("it says %s", text)
 	}
-	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+	if text := d.Mask.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
 	d.file("terraform.tfstate", "{")
@@ -244,22 +244,22 @@ func TestBlackBoxRecorded(t *testing.T) {
 	if got := d.inState(); got != "module.child.terraform_data.within terraform_data.one" {
 		t.Errorf("the state has %q", got)
 	}
-	must(t, d.listState(t.Context()))
+	must(t, listState(t.Context(), d.Layer))
 	d.says("test: module.child.terraform_data.within\n")
 	d.says("test: terraform_data.one\n")
-	must(t, d.forget(t.Context()))
-	must(t, d.forget(t.Context(), "module.child.terraform_data.within"))
+	must(t, forget(t.Context(), d.Layer))
+	must(t, forget(t.Context(), d.Layer, "module.child.terraform_data.within"))
 	if got := d.inState(); got != "terraform_data.one" {
 		t.Errorf("the state has %q", got)
 	}
-	fails(t, d.forget(t.Context(), "terraform_data.none"), "tofu state rm of test failed")
+	fails(t, forget(t.Context(), d.Layer, "terraform_data.none"), "tofu state rm of test failed")
 	d.file("terraform.tfstate", "{")
 	_, err := d.Recorded(t.Context())
 	fails(t, err, "tofu show of test failed")
-	fails(t, d.listState(t.Context()), "tofu state list of test failed")
+	fails(t, listState(t.Context(), d.Layer), "tofu state list of test failed")
 
 	d = newShop(t, "")
-	must(t, d.listState(t.Context()))
+	must(t, listState(t.Context(), d.Layer))
 	d.says("test: nothing\n")
 }
 
@@ -303,7 +303,7 @@ func TestBlackBoxTakeIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newShop(t, c.code)
-			left, err := d.takeIn(t.Context(), c.made)
+			left, err := importAll(t.Context(), d.Layer, c.made)
 			must(t, err)
 			if got := strings.Join(addresses(left), " "); got != c.left {
 				t.Errorf("left is %q", got)
@@ -349,7 +349,7 @@ resource "terraform_data" "two" { input = terraform_data.one.id }
 resource "terraform_data" "three" {}
 `)
 	d.Row.Changes["create"], d.Row.Outputs = 7, 7
-	left, err := d.takeIn(t.Context(), []journal.Entry{
+	left, err := importAll(t.Context(), d.Layer, []journal.Entry{
 		{Address: "terraform_data.two", Action: "create", IDKey: "id", ID: "2"}, {Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"},
 		{Address: "terraform_data.three", Action: "create", IDKey: "id", ID: "3"}, {Address: "terraform_data.none", Action: "create", IDKey: "id", ID: "4"},
 	})
@@ -376,10 +376,10 @@ func TestBlackBoxReconcile(t *testing.T) {
 	}
 	d := newShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"gone\" {}\nresource \"terraform_data\" \"new\" {}\nresource \"terraform_data\" \"replaced\" {}\nresource \"terraform_data\" \"plain\" {}\n")
 	d.made()
-	must(t, d.forget(t.Context(), "terraform_data.new", "terraform_data.plain"))
+	must(t, forget(t.Context(), d.Layer, "terraform_data.new", "terraform_data.plain"))
 	before, err := d.Recorded(t.Context())
 	must(t, err)
-	open, err := d.reconcile(t.Context(), journal.Account{
+	open, err := reconcile(t.Context(), d.Layer, journal.Outcome{
 		Gone: []journal.Entry{{Address: "terraform_data.gone"}, {Address: "terraform_data.never"}},
 		Made: []journal.Entry{
 			made("one", Attribute(before["terraform_data.one"], "id")), made("new", "id-new"), made("replaced", "id-of-another"),
@@ -410,7 +410,7 @@ func TestBlackBoxReconcile(t *testing.T) {
 	d.made()
 	recorded, err := d.Recorded(t.Context())
 	must(t, err)
-	open, err = d.reconcile(t.Context(), journal.Account{Made: []journal.Entry{made("one", Attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
+	open, err = reconcile(t.Context(), d.Layer, journal.Outcome{Created: []journal.Entry{made("one", Attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
 	if err != nil || len(open) > 0 || d.text() != "test: the state holds all that was made\n" {
 		t.Errorf("open are %q, %v, it says %s", open, err, d.text())
 	}
@@ -421,7 +421,7 @@ func TestBlackBoxSearch(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, "resource \"terraform_data\" \"one\" {}\n")
 	d.made()
-	found, unknown, err := d.search(t.Context(), journal.Account{InFlight: []journal.Entry{
+	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{
 		{Address: "terraform_data.one", Action: "create"}, {Address: "terraform_data.two", Action: "create"},
 	}})
 	if err != nil || len(found) > 0 || strings.Join(unknown, " ") != "terraform_data.two" {
@@ -435,13 +435,13 @@ func TestBlackBoxTaint(t *testing.T) {
 	t.Parallel()
 	d := newShop(t, "resource \"terraform_data\" \"one\" {}\n")
 	d.made()
-	must(t, d.taint(t.Context(), map[string]string{"terraform_data.one": "it may not be whole"}))
+	must(t, taint(t.Context(), d.Layer, map[string]string{"terraform_data.one": "it may not be whole"}))
 	d.says("terraform_data.one will be made anew: it may not be whole\n")
 	summary, err := d.Plan(t.Context(), tofu.Plan{})
 	if err != nil || strings.Join(summary.Losses(), " ") != "terraform_data.one" {
 		t.Errorf("the plan is %+v, %v", summary, err)
 	}
-	fails(t, d.taint(t.Context(), map[string]string{"terraform_data.none": "x"}), "tofu taint of test failed")
+	fails(t, taint(t.Context(), d.Layer, map[string]string{"terraform_data.none": "x"}), "tofu taint of test failed")
 }
 
 // What the state marks as sensitive becomes known to the mask; what tofu says where that
@@ -452,7 +452,7 @@ func TestBlackBoxLearn(t *testing.T) {
 	d.made()
 	d.Mask = NewMask()
 	must(t, d.Learn(t.Context()))
-	if text := d.redactor.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
+	if text := d.Mask.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
 	d.ToolOutput.Reset()

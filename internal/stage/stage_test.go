@@ -174,7 +174,7 @@ func TestSay(t *testing.T) {
 		s, _, stderr := quiet(t, "plan")
 		s.Env = "prod-secret"
 		s.Result.Layers = []*LayerResult{{Name: "db"}, {Name: "net-secret"}}
-		s.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
+		s.Mask.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
 		s.Say("progress: %v", c.arg)
 		if got := stderr.String(); got != "progress: "+c.want+"\n" {
 			t.Errorf("%s: it says %q, want %q", name, got, c.want)

@@ -32,9 +32,9 @@ type killer struct {
 	kill func() // nil: all pass
 }
 
-// made are the requests that make something that is there afterwards: not those for
+// makingPaths are of the requests that make something that is there afterwards: not those for
 // a token or to act on a server.
-var made = regexp.MustCompile(`/(servers|os-keypairs|networks|subnets|ports|security-groups|security-group-rules|postgresql|database|user)$`)
+var makingPaths = regexp.MustCompile(`/(servers|os-keypairs|networks|subnets|ports|security-groups|security-group-rules|postgresql|database|user)$`)
 
 func newKiller(t *testing.T, to string) *killer {
 	t.Helper()
@@ -42,7 +42,7 @@ func newKiller(t *testing.T, to string) *killer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &killer{at: made}
+	k := &killer{at: makingPaths}
 	proxy := &httputil.ReverseProxy{
 		// The host stays ours: the clouds name their services by it.
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },

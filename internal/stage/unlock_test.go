@@ -37,7 +37,7 @@ func TestUnlock(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
 			before := strings.Join(d.journals(), " ")
-			err := d.unlock(t.Context())
+			err := unlockLayer(t.Context(), d.Layer)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else {
@@ -60,7 +60,7 @@ func TestUnlock(t *testing.T) {
 	d := newDesk(t)
 	d.locked("laptop")
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := d.unlock(t.Context()); err == nil {
+	if err := unlockLayer(t.Context(), d.Layer); err == nil {
 		t.Error("a store that refuses says that there is no lock")
 	}
 }
@@ -75,7 +75,7 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err := d.Alone(t.Context())
+	_, _, err := Alone(t.Context(), d.Layer)
 	refuses(t, err, "run you (apply, begun", "wait until it has ended")
 }
 
@@ -96,7 +96,7 @@ func TestEachLayerUnlocked(t *testing.T) {
 			d := newDesk(t)
 			d.withCode(twoLayers)
 			d.OnlyLayer = layer
-			must(t, stages[stage](d.Run, t.Context()))
+			must(t, stages[stage](t.Context(), d.Run))
 			d.says("app: " + want)
 			if text := d.text(); strings.Contains(text, "net: "+want) != (layer == "") {
 				t.Errorf("%s of %q says %q", stage, layer, text)
@@ -112,12 +112,12 @@ func TestEachLayerRefused(t *testing.T) {
 		d.withCode(twoLayers)
 		d.Key = "test/net.tfstate"
 		d.locked("laptop")
-		refuses(t, stages[stage](d.Run, t.Context()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		refuses(t, stages[stage](t.Context(), d.Run), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
 		d.OnlyLayer = "none"
-		refuses(t, stages[stage](d.Run, t.Context()), `has no layer "none"`, "the layers of test are net, app")
+		refuses(t, stages[stage](t.Context(), d.Run), `has no layer "none"`, "the layers of test are net, app")
 		d.OnlyLayer = ""
 		d.nowhere()
-		if err := stages[stage](d.Run, t.Context()); err == nil {
+		if err := stages[stage](t.Context(), d.Run); err == nil {
 			t.Errorf("%s works nowhere", stage)
 		}
 	}
@@ -141,14 +141,14 @@ func TestUnlockHTTP(t *testing.T) {
 			d.Store = nil
 			d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
 			d.OnlyLayer, d.LockID = c.layer, c.lockID
-			err := d.Run.unlock(t.Context())
+			err := unlock(t.Context(), d.Run)
 			if c.lockID == "" || c.more != "" && c.layer == "" {
 				refuses(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
 			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
 				t.Errorf("got %v", err)
 			}
 			d.Result.Stage = "recover"
-			refuses(t, d.Run.recover(t.Context()), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+			refuses(t, recoverAll(t.Context(), d.Run), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
 		})
 	}
 }

@@ -50,9 +50,9 @@ func TestTake(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Take(c.entries)
+			got := Replay(c.entries)
 			for what, pair := range map[string][2][]string{
-				"made": {names(got.Made), c.made}, "gone": {names(got.Gone), c.gone}, "in flight": {names(got.InFlight), c.inFlight},
+				"made": {names(got.Created), c.made}, "gone": {names(got.Deleted), c.gone}, "in flight": {names(got.InFlight), c.inFlight},
 			} {
 				if !slices.Equal(pair[0], pair[1]) {
 					t.Errorf("%s: got %q, want %q", what, pair[0], pair[1])
@@ -77,7 +77,7 @@ func names(entries []Entry) []string {
 // header; of several runs, the last that changed an address counts.
 func TestTakeRuns(t *testing.T) {
 	first, second := time.Unix(1000, 0), time.Unix(2000, 0)
-	account := Take([]Entry{
+	account := Replay([]Entry{
 		{Kind: Begin, Run: &Header{Started: first, Creates: []string{"a", "b", "c"}, Replaces: []string{"a"}}},
 		{Kind: Start, Address: "b", Action: "create"},
 		{Kind: Start, Address: "d", Action: "update", ID: "4"},
@@ -109,8 +109,8 @@ func TestTakeDeletes(t *testing.T) {
 		"whose start is not known":       {[]Entry{made, gone}, 0},
 		"of one that was deleted before": {[]Entry{{Kind: Complete, Address: "a", Action: "delete", ID: "3"}, {Kind: Start, Address: "a", Action: "delete", ID: "1"}, gone}, 0},
 	} {
-		account := Take(c.entries)
-		if len(account.Made) != c.made || len(account.Gone) != 1-c.made {
+		account := Replay(c.entries)
+		if len(account.Created) != c.made || len(account.Deleted) != 1-c.made {
 			t.Errorf("%s: %+v", name, account)
 		}
 	}

@@ -1,4 +1,4 @@
-package stage
+package marker
 
 import (
 	"crypto/hmac"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestMarker(t *testing.T) {
-	one, err := newMarker("prod", "first")
+	one, err := New("prod", "first")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,16 +19,16 @@ func TestMarker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := readMarker(data)
-	if err != nil || !m.provedBy("first") || m.provedBy("second") || m.provedBy("") {
+	m, err := Read(data)
+	if err != nil || !m.ProvedBy("first") || m.ProvedBy("second") || m.ProvedBy("") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	again, err := newMarker("prod", "first")
+	again, err := New("prod", "first")
 	if err != nil || again.Proof == one.Proof || again.Salt == one.Salt {
 		t.Errorf("two markers are alike: %+v %+v, %v", one, again, err)
 	}
 	m.Environment = "test"
-	if m.provedBy("first") {
+	if m.ProvedBy("first") {
 		t.Error("the proof holds for another environment")
 	}
 	// The proof is no HMAC of the passphrase itself.
@@ -36,7 +36,7 @@ func TestMarker(t *testing.T) {
 		t.Error("the proof is a fast oracle")
 	}
 	begin := time.Now()
-	one.provedBy("a try")
+	one.ProvedBy("a try")
 	if took := time.Since(begin); took < 5*time.Millisecond {
 		t.Errorf("a try takes %v only", took)
 	}
@@ -50,8 +50,8 @@ func fastProof(environment, passphrase string) string {
 
 // A marker of version 1 is still read.
 func TestFirstMarker(t *testing.T) {
-	m, err := readMarker([]byte(`{"version":1,"environment":"prod","proof":"` + fastProof("prod", "first") + `"}`))
-	if err != nil || !m.provedBy("first") || m.provedBy("second") {
+	m, err := Read([]byte(`{"version":1,"environment":"prod","proof":"` + fastProof("prod", "first") + `"}`))
+	if err != nil || !m.ProvedBy("first") || m.ProvedBy("second") {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
@@ -59,17 +59,17 @@ func TestFirstMarker(t *testing.T) {
 // Nobody proves anything by no passphrase, in either version, and no marker is made
 // without one.
 func TestMarkerWithoutPassphrase(t *testing.T) {
-	if m, err := newMarker("prod", ""); err == nil {
+	if m, err := New("prod", ""); err == nil {
 		t.Errorf("it is made: %+v", m)
 	}
-	first := marker{Version: 1, Environment: "prod", Proof: fastProof("prod", "")}
-	second, err := newMarker("prod", "x")
+	first := Marker{Version: 1, Environment: "prod", Proof: fastProof("prod", "")}
+	second, err := New("prod", "x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	second.Proof = second.proof("")
-	for _, m := range []marker{first, second} {
-		if m.provedBy("") {
+	for _, m := range []Marker{first, second} {
+		if m.ProvedBy("") {
 			t.Errorf("%+v is proved by nothing", m)
 		}
 	}
@@ -81,7 +81,7 @@ func TestReadMarkerRefuses(t *testing.T) {
 		`{"version":2,"environment":"prod","salt":"AAAA","proof":"00"}`, `{"version":2,"environment":"prod","salt":"!","proof":"00"}`,
 		`{"version":1,"environment":"prod","salt":"AAAA","proof":"00"}`,
 	} {
-		if m, err := readMarker([]byte(text)); err == nil {
+		if m, err := Read([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, m)
 		}
 	}
@@ -89,11 +89,11 @@ func TestReadMarkerRefuses(t *testing.T) {
 
 // Each command that opens an environment pays for one proof.
 func BenchmarkMarker(b *testing.B) {
-	m, err := newMarker("prod", "first")
+	m, err := New("prod", "first")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m.provedBy("first")
+		m.ProvedBy("first")
 	}
 }

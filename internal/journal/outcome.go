@@ -2,24 +2,24 @@ package journal
 
 import "time"
 
-// An Account is what became of the resources that a run changed.
-type Account struct {
-	Made     []Entry  // complete creates that were not deleted again: address and ID
-	Gone     []Entry  // complete deletes that were not made again
+// An Outcome is what happened to the resources that a run changed.
+type Outcome struct {
+	Created  []Entry  // complete creates that were not deleted again: address and ID
+	Deleted  []Entry  // complete deletes that were not created again
 	InFlight []Entry  // begun, and neither complete nor failed
-	Planned  []Entry  // creates of which no more is known than that they failed, or were to come
-	Replaced []string // addresses of creates that were to take the place of something
+	Planned  []Entry  // creates that failed, or had not begun, as far as is known
+	Replaced []string // addresses of creates that were to replace something
 
 	Began map[string]time.Time // when the last run began that changed an address; zero: not known
 }
 
-// Take reads the entries of a run in order: what came last of each resource
+// Replay reads the entries of a run in order. For each resource, the last one
 // counts.
-func Take(entries []Entry) Account {
+func Replay(entries []Entry) Outcome {
 	type resource struct{ last, open, planned *Entry }
 	known := map[string]*resource{}
 	var order []string
-	account := Account{Began: map[string]time.Time{}}
+	outcome := Outcome{Began: map[string]time.Time{}}
 	var began time.Time
 	of := func(address string) *resource {
 		r := known[address]
@@ -34,16 +34,16 @@ func Take(entries []Entry) Account {
 		e := &entries[i]
 		if e.Run != nil {
 			began = e.Run.Started
-			account.Replaced = append(account.Replaced, e.Run.Replaces...)
+			outcome.Replaced = append(outcome.Replaced, e.Run.Replaces...)
 			for _, address := range e.Run.Creates {
-				account.Began[address] = began
+				outcome.Began[address] = began
 				of(address).planned = &Entry{Time: e.Time, Address: address, Action: "create"}
 			}
 		}
 		if e.Address == "" {
 			continue
 		}
-		account.Began[e.Address] = began
+		outcome.Began[e.Address] = began
 		r := of(e.Address)
 		switch e.Kind {
 		case Start:
@@ -64,22 +64,22 @@ func Take(entries []Entry) Account {
 	for _, address := range order {
 		r := known[address]
 		if r.open != nil {
-			account.InFlight = append(account.InFlight, *r.open)
+			outcome.InFlight = append(outcome.InFlight, *r.open)
 		}
 		// Of a replacement, the old one's delete may be open, and the create have begun unseen.
 		creating := r.open != nil && r.open.Action == "create"
 		if r.planned != nil && !creating && (r.last == nil || r.last.Action == "delete") {
-			account.Planned = append(account.Planned, *r.planned)
+			outcome.Planned = append(outcome.Planned, *r.planned)
 		}
 		switch {
 		case r.last == nil:
 		case r.last.Action == "create":
-			account.Made = append(account.Made, *r.last)
+			outcome.Created = append(outcome.Created, *r.last)
 		default:
-			account.Gone = append(account.Gone, *r.last)
+			outcome.Deleted = append(outcome.Deleted, *r.last)
 		}
 	}
-	return account
+	return outcome
 }
 
 // replaced says that a delete concerns the object that another has taken the

@@ -1,0 +1,24 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+)
+
+// Refuse makes a refusal of what is wrong with the SOPS file of that name.
+func Refuse(name string, err error) error {
+	var foreign *ForeignError
+	var undeclared *UndeclaredError
+	switch {
+	case errors.As(err, &foreign):
+		return refusal.New("ask one of its readers to add you to .sops.yaml and to run: dagger call secrets update-keys --file="+printable.Word(name), "%v", err)
+	case errors.As(err, &undeclared):
+		return refusal.New(fmt.Sprintf("git log -p -- %s; if it is meant: dagger call secrets set --file=%s --variable=%s --value=env://EMPTY", printable.Word(name), printable.Word(name), undeclared.Variable), "%v", err)
+	case errors.Is(err, ErrPlain):
+		return refusal.New("encrypt it before it is committed: sops --encrypt --in-place "+printable.Word(name), "%v", err)
+	}
+	return refusal.New("git log -- "+printable.Word(name), "%v", err)
+}

@@ -1,0 +1,80 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"slipway/internal/refusal"
+	"slipway/internal/tofu"
+)
+
+// Unlock takes away the locks of runs that are dead. It shows each holder, and refuses one that is
+// alive or unknown.
+func Unlock() Command {
+	var lockID string
+	return Command{
+		Name:  "unlock",
+		Help:  "show the holder of a lock, and take away the lock of a dead run",
+		Opens: State,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&lockID, "lock-id", "", "the lock to take away although its holder is not known to be dead")
+		},
+		Run: func(ctx context.Context, r *Run) error { return unlock(ctx, r, lockID) },
+	}
+}
+
+func unlock(ctx context.Context, r *Run, lockID string) error {
+	layers, err := All(r)
+	if err != nil {
+		return err
+	}
+	if r.Store == nil {
+		return unlockHTTP(ctx, layers, lockID)
+	}
+	for _, l := range layers {
+		if err := unlockLayer(ctx, l, lockID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unlockLayer(ctx context.Context, r *Layer, lockID string) error {
+	lock, err := r.Store.ReadLock(ctx, r.Key)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		fmt.Fprintf(&r.Report, "%s: not locked\n", r.Name)
+		return nil
+	}
+	fmt.Fprintf(&r.Report, "%s: locked by %s\n", r.Name, DescribeLock(lock))
+	_, h, err := Alone(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(Release(ctx, r, lockID), h.End(ctx, true)); err != nil {
+		return err
+	}
+	fmt.Fprintf(&r.Report, "%s: unlocked\n", r.Name)
+	return nil
+}
+
+// unlockHTTP takes away the lock that lockID names. A server of the http protocol tells the ID
+// only to those whom it refuses.
+func unlockHTTP(ctx context.Context, layers []*Layer, lockID string) error {
+	if lockID == "" || len(layers) != 1 {
+		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be taken away by its ID, and one layer at a time")
+	}
+	r := layers[0]
+	if err := r.Init(ctx); err != nil {
+		return err
+	}
+	if err := r.Tofu(ctx, "force-unlock", tofu.ForceUnlockArgs(lockID)...); err != nil {
+		return err
+	}
+	fmt.Fprintf(&r.Report, "%s: unlocked\n", r.Name)
+	return nil
+}
