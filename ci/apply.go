@@ -56,7 +56,7 @@ func (m *Slipway) Apply(
 	//
 	// +optional
 	plan *dagger.Directory,
-	// Apply the plan that is kept in the state's bucket for these very files.
+	// Apply the plan that is kept in the state's bucket for exactly these files.
 	//
 	// +optional
 	reviewed bool,

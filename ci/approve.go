@@ -6,7 +6,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Approve signs the plan that is kept for these very files, or one that was exported.
+// Approve signs the plan that is kept for exactly these files, or one that was exported.
 //
 // Where environment.yaml names reviewers, an apply asks for the signature of one.
 //

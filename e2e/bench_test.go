@@ -128,7 +128,7 @@ func TestBenchFirst(t *testing.T) {
 		runIn(t, c.dir, []string{e.host()}, "dagger", args...).must(t).says(t, says)
 		return time.Since(begin)
 	}
-	first := call("bootstrap", "made bucket")
+	first := call("bootstrap", "created bucket")
 	fmt.Printf("the first call on an empty store: bootstrap %6.2f s\n", first.Seconds())
 	fmt.Printf("then plan                                   %6.2f s\n", call("plan", "20 to create").Seconds())
 	fmt.Printf("then up, which installs a server's packages %6.2f s\n", call("up", "20 to create").Seconds())

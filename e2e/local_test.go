@@ -253,7 +253,7 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
-	twice([2]string{"made bucket", "was there"}, "bootstrap")
+	twice([2]string{"created bucket", "was there"}, "bootstrap")
 	twice([2]string{"20 to create", "20 to create"}, "plan")
 	twice([2]string{"20 to create", "No changes"}, "apply")
 	twice([2]string{"database_uris = (sensitive)", `"private_ip":"10.1.0.`}, "output")
@@ -283,7 +283,7 @@ func TestLocal(t *testing.T) {
 		t.Errorf("the plan shows more:\n%s", r.stdout)
 	}
 
-	c.call(t, "destroy", "--env=local").refuses(t, "destroy takes away all of environment local", "hint: dagger call destroy --env=local --confirm=local")
+	c.call(t, "destroy", "--env=local").refuses(t, "destroy deletes everything in environment local", "hint: dagger call destroy --env=local --confirm=local")
 	twice([2]string{"20 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
 
@@ -316,7 +316,7 @@ func TestReview(t *testing.T) {
 	}
 	c.file(t, settings, string(text)+"protected: true\n")
 	c.call(t, "bootstrap", "--env=local").must(t)
-	c.call(t, "apply", "--env=local").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
+	c.call(t, "apply", "--env=local").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for exactly these files", "hint: dagger call plan --env=local --keep")
 	plan := filepath.Join(t.TempDir(), "plan")
 	c.call(t, "plan-files", "--env=local", "export", "--path="+plan).must(t)
 	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan is not one that this version knows")
@@ -365,7 +365,7 @@ func TestMakeUp(t *testing.T) {
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
 	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "made bucket slipway-local", "Plan: 20 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
+	runIn(t, dir, env, "make", "up").must(t).says(t, "created bucket slipway-local", "Plan: 20 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
 	info, err := os.Stat(identity)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the age identity: %v, %v", info, err)
@@ -492,7 +492,7 @@ resource "terraform_data" "slow" {
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the apply was not interrupted")
 	}
-	c.call(t, "recover", "--env=local").refuses(t, "is alive: its last sign was")
+	c.call(t, "recover", "--env=local").refuses(t, "is alive: its last heartbeat was")
 	time.Sleep(65 * time.Second)
 	c.call(t, "apply", "--env=local").refuses(t, "was interrupted", "hint: dagger call recover --env=local")
 	// Of what was in flight, nobody can be asked: a person looks, and says so.
@@ -528,10 +528,10 @@ func TestRepository(t *testing.T) {
 func TestChecks(t *testing.T) {
 	c := newCheckout(t)
 	c.call(t, "environments").must(t).says(t, "local  no         there        local")
-	c.call(t, "fmt").must(t).says(t, "every file has the standard form")
+	c.call(t, "fmt").must(t).says(t, "every file is in the standard format")
 	c.call(t, "validate").must(t).says(t, "environments/local: valid")
 	c.call(t, "test").must(t).says(t, "modules/compute: ", "modules/managed_db: ", " passed, 0 failed")
-	c.call(t, "lint").must(t).says(t, "tflint has found nothing")
+	c.call(t, "lint").must(t).says(t, "tflint found no problems")
 	c.file(t, filepath.Join(c.dir, "modules/small/main.tf"), "output \"name\" {\n  value = \"web\"\n}\n")
 	c.file(t, filepath.Join(c.dir, "modules/small/tests/name.tftest.hcl"), `
 run "right" {
@@ -551,7 +551,7 @@ run "wrong" {
 	c.call(t, "test").refuses(t, "modules/small: wrong fail", "modules/small: 1 passed, 1 failed")
 	c.file(t, filepath.Join(c.dir, "environments/local/more.tf"), "locals {\n  a=1\n}\noutput \"b\" {\n  value = var.nothing\n}\n")
 	c.call(t, "fmt").refuses(t, "more.tf")
-	c.call(t, "lint").refuses(t, "tflint has found something", "local.a is declared but not used")
+	c.call(t, "lint").refuses(t, "tflint found problems", "local.a is declared but not used")
 	c.call(t, "validate").refuses(t, "not valid: environments/local")
 }
 
@@ -575,7 +575,7 @@ func TestSecrets(t *testing.T) {
 		}
 		return values
 	}
-	c.call(t, "secrets", "check").must(t).says(t, "its MAC holds")
+	c.call(t, "secrets", "check").must(t).says(t, "its MAC is correct")
 	runIn(t, c.dir, []string{"VALUE=a-new-value"}, "dagger", append(c.args(t), "secrets", "set", "--file=credentials/local.enc.env", "--variable=NEW", "--value=env://VALUE")...).must(t)
 	if got := open(file)["NEW"]; got != "a-new-value" {
 		t.Errorf("set leaves %q", got)

@@ -235,7 +235,7 @@ func TestWorkflows(t *testing.T) {
 
 	j.on("pull_request", string(payload))
 	j.run("checks.yml", "checks").must(t).says(t, "environments/local: valid")
-	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for these very files", "hint: dagger call plan --env=local --keep")
+	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for exactly these files", "hint: dagger call plan --env=local --keep")
 	for range 2 { // the second time it is the same comment
 		j.run("plan.yml", "plan").must(t)
 		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 20 to create.")

@@ -14,7 +14,6 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 
 	"slipway/internal/journal"
-	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
 
@@ -32,27 +31,26 @@ func TestApplyTakes(t *testing.T) {
 	withoutTofu(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is in no bucket, so no plan is kept there", "there is no plan of test in the folder that --plan names"
+	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is not in a bucket, so no plan is kept there", "there is no plan of test in the folder that --plan names"
 	digest := "sha256:" + strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
 		protected, http bool
-		o               Options
+		o               options
 		message         string // empty: it makes a plan
 	}{
 		"open":                                 {},
 		"open, over HTTP":                      {http: true},
 		"protected":                            {protected: true, message: none},
 		"protected, over HTTP":                 {protected: true, http: true, message: noBucket},
-		"with a digest":                        {o: Options{Digest: digest}, message: none},
-		"with a digest, over HTTP":             {http: true, o: Options{Digest: digest}, message: noBucket},
-		"the plan that is kept":                {o: Options{Reviewed: true}, message: none},
-		"a plan":                               {o: Options{PlanFolder: "/nowhere"}, message: nowhere},
-		"a plan, protected and over HTTP":      {protected: true, http: true, o: Options{PlanFolder: "/nowhere"}, message: nowhere},
-		"a plan, with a digest, and over HTTP": {http: true, o: Options{PlanFolder: "/nowhere", Digest: digest}, message: nowhere},
+		"with a digest":                        {o: options{plan: Source{Digest: digest}}, message: none},
+		"with a digest, over HTTP":             {http: true, o: options{plan: Source{Digest: digest}}, message: noBucket},
+		"the plan that is kept":                {o: options{reviewed: true}, message: none},
+		"a plan":                               {o: options{plan: Source{Folder: "/nowhere"}}, message: nowhere},
+		"a plan, protected and over HTTP":      {protected: true, http: true, o: options{plan: Source{Folder: "/nowhere"}}, message: nowhere},
+		"a plan, with a digest, and over HTTP": {http: true, o: options{plan: Source{Folder: "/nowhere", Digest: digest}}, message: nowhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.PlanFolder, d.Digest, d.Reviewed = c.o.PlanFolder, c.o.Digest, c.o.Reviewed
 			more := ""
 			if c.protected {
 				more = "protected: true\n"
@@ -63,17 +61,13 @@ func TestApplyTakes(t *testing.T) {
 			} else {
 				d.withCode(more)
 			}
-			if err := applyAll(t.Context(), d.Layer.Run); c.message != "" {
+			if err := apply(t.Context(), d.opened(), c.o); c.message != "" {
 				refuses(t, err, c.message, "dagger call ")
 			} else {
 				notStarted(t, err, "init")
 			}
 		})
 	}
-	d := newDesk(t)
-	d.withCode("")
-	d.OnlyLayer = "none"
-	refuses(t, applyAll(t.Context(), d.Layer.Run), `has no layer "none"`, "the layers of test are test")
 }
 
 // What takes an environment away asks for its name first, and looks for runs that were
@@ -85,7 +79,7 @@ func TestDestroyTakes(t *testing.T) {
 		interrupted   bool
 		message       string // empty: it starts tofu
 	}{
-		"without its name":                     {message: "destroy takes away all of environment test"},
+		"without its name":                     {message: "destroy deletes everything in environment test"},
 		"by another name":                      {confirm: "prod", message: `--confirm is "prod" and not the environment's name, test`},
 		"by its name":                          {confirm: "test"},
 		"on top of an interrupted run":         {confirm: "test", interrupted: true, message: "was interrupted"},
@@ -95,13 +89,13 @@ func TestDestroyTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode(c.more)
-			d.Result.Stage, d.Confirm = "destroy", c.confirm
-			must(t, d.Open(t.Context()))
+			d.Result.Stage = "destroy"
+			r, o := d.opened(), options{confirm: c.confirm}
 			if c.interrupted {
 				d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
 			}
-			for _, stage := range []func(context.Context, *Run) error{destroy, down} {
-				if err := stage(t.Context(), d.Run); c.message != "" {
+			for _, f := range []func(context.Context, *Run, options) error{destroy, down} {
+				if err := f(t.Context(), r, o); c.message != "" {
 					refuses(t, err, c.message, "dagger call ")
 				} else {
 					notStarted(t, err, "init")
@@ -111,13 +105,11 @@ func TestDestroyTakes(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.withCode("")
-	d.Confirm = "test"
+	r := d.opened()
 	d.nowhere()
-	if err := destroy(t.Context(), d.Layer.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+	if err := destroy(t.Context(), r, options{confirm: "test"}); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("nowhere: %v", err)
 	}
-	d.OnlyLayer = "none"
-	refuses(t, destroy(t.Context(), d.Layer.Run), `has no layer "none"`, "")
 }
 
 // With an environment go its plans and the record of its last check, and nothing of another.
@@ -138,7 +130,7 @@ func TestTakeKept(t *testing.T) {
 	if strings.Join(left, " ") != strings.Join(other, " ") {
 		t.Errorf("there is %q", left)
 	}
-	d.says("test: 3 kept plans and records were taken away\n")
+	d.says("test: deleted 3 kept plans and records\n")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		must(t, d.Store.Write(t.Context(), "drift/test.json", []byte("x")))
 		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -214,7 +206,7 @@ func TestWhyItEnds(t *testing.T) {
 	} {
 		ctx, stop := context.WithCancelCause(t.Context())
 		c.end(stop)
-		if err := stopped(ctx); err != c.want { //nolint:errorlint // the very same
+		if err := Stopped(ctx); err != c.want { //nolint:errorlint // the very same
 			t.Errorf("%s: %v", name, err)
 		}
 		stop(nil)
@@ -230,7 +222,7 @@ func TestStateNotSaved(t *testing.T) {
 		{Severity: "error", Summary: "quota exceeded"}:                     false,
 		{Severity: "error", Summary: "It says: Failed to save state"}:      false,
 	} {
-		if got := stateNotSaved((&Layer{Diagnostics: []tofu.Diagnostic{d}})); got != want {
+		if got := (ending{diagnostics: []tofu.Diagnostic{d}}).stateNotSaved(); got != want {
 			t.Errorf("%+v: %v", d, got)
 		}
 	}
@@ -238,7 +230,7 @@ func TestStateNotSaved(t *testing.T) {
 
 // An apply that did nothing needs no look at the state. One that did, and whose state cannot
 // be read, is in doubt for that reason.
-func TestInOrderLooks(t *testing.T) {
+func TestCloseApplyLooks(t *testing.T) {
 	withoutTofu(t)
 	done := []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
 	for name, c := range map[string]struct {
@@ -253,11 +245,12 @@ func TestInOrderLooks(t *testing.T) {
 		"damaged, and nothing": {state: "x"},
 	} {
 		d := newDesk(t)
-		d.Stamp = state.Stamp{}
+		d.Dir = d.Path("repository")
+		must(t, os.MkdirAll(d.Dir, 0o700))
 		if c.state != "" {
 			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.state)))
 		}
-		err := inOrder(t.Context(), d.Layer, tofu.ExitOK, nil, false, c.done)
+		err := closeApply(t.Context(), t.Context(), d.Layer, &recorder{done: c.done}, ending{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -278,9 +271,9 @@ func TestMissing(t *testing.T) {
 		"nothing":                {},
 		"made":                   {account: made("a.b", "1")},
 		"made, and has no ID":    {account: made("a.b", "")},
-		"made anew":              {account: made("a.b", "2"), want: "a.b was made, and the store"},
-		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was made, and the store"},
-		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was made, and the store"},
+		"made anew":              {account: made("a.b", "2"), want: "a.b was created, and the store"},
+		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was created, and the store"},
+		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was created, and the store"},
 		"deleted":                {account: journal.Outcome{Deleted: []journal.Entry{{Address: "c.d"}}}},
 		"deleted, and still in":  {account: journal.Outcome{Deleted: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, and the store"},
 		"in flight, and not his": {account: journal.Outcome{InFlight: []journal.Entry{{Address: "c.d"}}}},
@@ -329,7 +322,7 @@ func TestNotStarted(t *testing.T) {
 			_, err := reconcile(t.Context(), d.Layer, journal.Outcome{Created: entries("a.b")})
 			return err
 		}, "show"},
-		"a change": {func(d *desk) error { _, err := change(t.Context(), d.Layer, tofu.Plan{}); return err }, "init"},
+		"a change": {func(d *desk) error { _, err := change(t.Context(), d.Layer, tofu.Plan{}, options{}); return err }, "init"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -354,6 +347,6 @@ func TestNotStarted(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.other(journal.Header{ID: "you", Stage: "apply"})
-	_, err := change(t.Context(), d.Layer, tofu.Plan{})
+	_, err := change(t.Context(), d.Layer, tofu.Plan{}, options{})
 	refuses(t, err, "is in use by run you", "dagger call unlock")
 }

@@ -140,14 +140,24 @@ output "password" {
 	value, content := filepath.Join(t.TempDir(), "value"), filepath.Join(t.TempDir(), "content")
 	p.file(value, canaries["that is set by secrets set"]+"\n")
 	p.file(content, "ONE="+canaries["that is set by secrets edit"]+"\n")
-	with := func(o *Options) {
-		o.Confirm = "test"
-		o.Secrets = SecretsOptions{File: "credentials/test.enc.env", Variable: "NEW", Value: value, Content: content}
+	with := func(o *call) {
+		switch o.Stage {
+		case "destroy", "down":
+			o.add("--confirm=test")
+		case "secrets-set":
+			o.add("--variable=NEW")
+			o.add("--value=" + value)
+		case "secrets-edit":
+			o.add("--content=" + content)
+		}
+		if strings.HasPrefix(o.Stage, "secrets-") && o.Stage != "secrets-check" {
+			o.add("--file=credentials/test.enc.env")
+		}
 	}
 	p.write("credentials/other.enc.env.example", "SECRET=<random>\n")
 
-	look := func(stage string, code int, change ...func(*Options)) ended {
-		e := p.run(stage, append([]func(*Options){with}, change...)...).must(t, code)
+	look := func(stage string, code int, change ...func(*call)) ended {
+		e := p.run(stage, append([]func(*call){with}, change...)...).must(t, code)
 		if found := leaked(e.left(t), canaries); len(found) > 0 {
 			t.Errorf("%s leaks %q:\n%s%s", stage, found, e.stdout, e.stderr)
 		}
@@ -162,7 +172,7 @@ output "password" {
 	for _, stage := range []string{"unlock", "recover", "environments", "secrets-check", "secrets-set", "secrets-edit", "secrets-rotate", "secrets-updatekeys"} {
 		look(stage, Done)
 	}
-	look("secrets-init", Done, func(o *Options) { o.Secrets.File = "credentials/other.enc.env" })
+	look("secrets-init", Done, func(o *call) { o.add("--file=credentials/other.enc.env") })
 
 	p.secret["TF_VAR_fail"] = "apply-"
 	p.seal()
@@ -222,7 +232,7 @@ resource "terraform_data" "fails" {
 		}
 		return false
 	})
-	lost := p.run("apply").must(t, Failed).says(t, "(terraform_data.fails", "dropped, as it may hold secrets: the state that this run made could not be written", "recovery/test.tfstate.age")
+	lost := p.run("apply").must(t, Failed).says(t, "(terraform_data.fails", "dropped, as it may hold secrets: the state of this run could not be written", "recovery/test.tfstate.age")
 	if text := lost.stdout + lost.stderr; strings.Contains(text, "canary-") || strings.Contains(text, "born: ") {
 		t.Errorf("a value that was born in the apply is shown:\n%s", text)
 	}

@@ -10,10 +10,10 @@ import (
 // Files are in the standard form, or named.
 func TestBlackBoxFormat(t *testing.T) {
 	p := newProject(t, "")
-	p.run("fmt").must(t, Done).says(t, "every file has the standard form\n")
+	p.run("fmt").must(t, Done).says(t, "every file is in the standard format\n")
 	p.write("modules/a/main.tf", "locals {\n    a=1\n}\n")
 	p.write("environments/test/more.tf", "locals {\n    b=1\n}\n")
-	p.run("fmt").must(t, BadInput).says(t, "modules/a/main.tf\n", "environments/test/more.tf\n", "2 files have not the standard form", "hint: tofu fmt -recursive")
+	p.run("fmt").must(t, BadInput).says(t, "modules/a/main.tf\n", "environments/test/more.tf\n", "2 files are not in the standard format", "hint: tofu fmt -recursive")
 	p.write("modules/a/main.tf", "locals {")
 	p.write("environments/test/more.tf", "")
 	p.run("fmt").must(t, Failed).says(t, "tofu fmt failed: ", "Unclosed configuration block")
@@ -24,7 +24,7 @@ func TestBlackBoxValidate(t *testing.T) {
 	p := newProject(t, one)
 	p.write("environments/other/environment.yaml", strings.ReplaceAll(readFile(t, p.dir+"/environments/test/environment.yaml"), "credentials: [test]\n", ""))
 	p.write("environments/other/main.tf", "terraform {\n  backend \"s3\" {}\n}\n")
-	all := func(o *Options) { o.Env = "" }
+	all := func(o *call) { o.Env = "" }
 	p.run("validate").must(t, Done).says(t, "environments/test: valid\n")
 	p.run("validate", all).must(t, Done).says(t, "environments/other: valid\n", "environments/test: valid\n")
 
@@ -40,7 +40,7 @@ func TestBlackBoxValidate(t *testing.T) {
 	if strings.Contains(e.stdout, "environments/other: error: ") {
 		t.Errorf("it goes on with what cannot be prepared:\n%s", e.stdout)
 	}
-	p.run("validate", func(o *Options) { o.Env = "none" }).must(t, BadInput).says(t, `there is no environment "none"`)
+	p.run("validate", func(o *call) { o.Env = "none" }).must(t, BadInput).says(t, `there is no environment "none"`)
 }
 
 const output = "output \"x\" {\n  value = 1\n}\n"
@@ -77,7 +77,7 @@ func TestBlackBoxModuleTests(t *testing.T) {
 		"no module":         {main: "module \"x\" {\n  source = \"./none\"\n}\n", test: passing, says: "Unreadable module directory"},
 		"something left": {
 			main: "resource \"terraform_data\" \"stays\" {\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"exit 1\"\n  }\n}\n",
-			test: strings.ReplaceAll(passing, "plan\n", "apply\n"), says: "modules/b: a test left something behind that could not be taken away\nmodules/b: 1 passed, 1 failed\n",
+			test: strings.ReplaceAll(passing, "plan\n", "apply\n"), says: "modules/b: a test left something behind that could not be destroyed\nmodules/b: 1 passed, 1 failed\n",
 		},
 	} {
 		p.write("modules/b/main.tf", output+c.main)

@@ -15,33 +15,40 @@ import (
 func TestChecksNotStarted(t *testing.T) {
 	withoutTofu(t)
 	for name, c := range map[string]struct {
-		stage, environment string
-		test               bool // there is a module with a test
-		want               string
+		command     func() Command
+		environment string
+		test        bool // there is a module with a test
+		want        string
 	}{
-		"the form":          {stage: "fmt", environment: "test", want: "tofu was not started: fmt"},
-		"one environment":   {stage: "validate", environment: "test", want: "tofu was not started: init"},
-		"all environments":  {stage: "validate", want: "tofu was not started: init"},
-		"none of that name": {stage: "validate", environment: "none", want: `there is no environment "none"`},
-		"no tests":          {stage: "test", want: "no module has a test"},
-		"a test":            {stage: "test", test: true, want: "tofu was not started: init"},
-		"mistakes":          {stage: "lint", want: "run tflint: "},
+		"the form":          {command: Fmt, want: "tofu was not started: fmt"},
+		"one environment":   {command: Validate, environment: "test", want: "tofu was not started: init"},
+		"all environments":  {command: Validate, want: "tofu was not started: init"},
+		"none of that name": {command: Validate, environment: "none", want: `there is no environment "none"`},
+		"no tests":          {command: Test, want: "no module has a test"},
+		"a test":            {command: Test, test: true, want: "tofu was not started: init"},
+		"mistakes":          {command: Lint, want: "run tflint: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.withCode("")
-			d.Environment, d.Env = nil, c.environment
+			d.Environment, d.Env = nil, ""
+			command := c.command()
+			var flags []string
+			if c.environment != "" {
+				flags = append(flags, "--env="+c.environment)
+			}
+			must(t, command.Parse(flags, &Options{}))
 			if c.test {
 				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}
-			if err := stages[c.stage](t.Context(), d.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if err := command.Run(t.Context(), d.Layer.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 			if text := d.text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 			d.nowhere()
-			if err := stages[c.stage](t.Context(), d.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+			if err := command.Run(t.Context(), d.Layer.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}
 		})
@@ -49,7 +56,7 @@ func TestChecksNotStarted(t *testing.T) {
 	d := newDesk(t)
 	d.withCode("")
 	d.Env, d.Repository = "", t.TempDir()
-	refuses(t, validate(t.Context(), d.Layer.Run), "environment", "")
+	refuses(t, validate(t.Context(), d.Layer.Run, ""), "environment", "")
 }
 
 // Code that would run what its environment does not allow is refused before it is checked.
@@ -58,7 +65,7 @@ func TestValidateRefuses(t *testing.T) {
 	d := newDesk(t)
 	d.withCode("")
 	must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
-	refuses(t, validate(t.Context(), d.Layer.Run), "external", "")
+	refuses(t, validate(t.Context(), d.Layer.Run, ""), "external", "")
 }
 
 // A module with tests is one folder, whether they lie beside its code or in its folder tests.

@@ -47,7 +47,8 @@ func (c *clone) copied() (digest string, files []string) {
 	c.t.Helper()
 	to := c.Path("repository")
 	must(c.t, os.RemoveAll(to))
-	must(c.t, copyRepository(c.Run))
+	inputs, err := copyRepository(c.Run)
+	must(c.t, err)
 	must(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			name, _ := filepath.Rel(to, path)
@@ -55,7 +56,7 @@ func (c *clone) copied() (digest string, files []string) {
 		}
 		return err
 	}))
-	return c.Inputs, files
+	return inputs, files
 }
 
 // The tools get the code, and neither history, leftovers, credentials nor the environments
@@ -116,7 +117,8 @@ func TestWorkspace(t *testing.T) {
 	c.Stderr, c.Mask = stderr, NewMask()
 	c.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
 	must(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
-	must(t, Prepare(c.Run))
+	inputs, err := Prepare(c.Run)
+	must(t, err)
 	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
 		if _, err := os.Stat(c.Path(name)); err != nil {
 			t.Error(err)
@@ -132,7 +134,7 @@ func TestWorkspace(t *testing.T) {
 	if noted := strings.Contains(stderr.String(), "note: this is not root"); noted == confine.Switches() {
 		t.Errorf("it says %q", stderr)
 	}
-	if c.Inputs == "" {
+	if inputs == "" {
 		t.Error("what was copied has no digest")
 	}
 }
@@ -147,10 +149,10 @@ func TestWorkspaceFails(t *testing.T) {
 		c := newClone(t)
 		c.Stderr, c.Mask = &bytes.Buffer{}, NewMask()
 		change(c)
-		if err := Prepare(c.Run); err == nil {
+		if _, err := Prepare(c.Run); err == nil {
 			t.Errorf("%s: it is ready", name)
 		}
-		if _, err := os.Stat(c.Path("repository")); err == nil || c.Inputs != "" {
+		if _, err := os.Stat(c.Path("repository")); err == nil {
 			t.Errorf("%s: there is a copy", name)
 		}
 	}
@@ -221,17 +223,17 @@ func TestCopyKinds(t *testing.T) {
 func TestCopyFails(t *testing.T) {
 	c := newClone(t)
 	must(t, os.Remove(filepath.Join(c.Repository, "credentials/test.enc.env")))
-	if err := copyRepository(c.Run); err == nil {
+	if _, err := copyRepository(c.Run); err == nil {
 		t.Error("without the sealed credentials there is a digest")
 	}
 	c = newClone(t)
 	c.Repository += "/nonexistent"
-	if err := copyRepository(c.Run); err == nil {
+	if _, err := copyRepository(c.Run); err == nil {
 		t.Error("a repository that is not there is copied")
 	}
 	c = newClone(t)
 	c.Work += "/nonexistent/" + strings.Repeat("x", 300)
-	if err := copyRepository(c.Run); err == nil {
+	if _, err := copyRepository(c.Run); err == nil {
 		t.Error("to where nothing can be written, it is copied")
 	}
 	if err := Full(c.Run, syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
@@ -251,7 +253,7 @@ func TestVariables(t *testing.T) {
 		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
 		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",
 	}
-	env, err := d.Variables()
+	env, err := d.variables()
 	must(t, err)
 	all := "\n" + strings.Join(env, "\n") + "\n"
 	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nAWS_ENDPOINT_URL_S3=https://s3.example.org\n", "\nTF_ENCRYPTION={"} {
@@ -264,21 +266,21 @@ func TestVariables(t *testing.T) {
 			t.Errorf("it is given %s", secret)
 		}
 	}
-	if names := unused(d.Layer.Run); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
+	if names := unused(d.Credentials); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
 		t.Errorf("unused: %q", names)
 	}
 	d.Credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
-	if names := unused(d.Layer.Run); len(names) != 2 {
+	if names := unused(d.Credentials); len(names) != 2 {
 		t.Errorf("unused: %q", names)
 	}
 	d.Store = nil
-	env, err = d.Variables()
+	env, err = d.variables()
 	must(t, err)
 	if all := strings.Join(env, "\n"); strings.Contains(all, "AWS_ENDPOINT_URL_S3") {
 		t.Errorf("without a bucket it has one: %s", all)
 	}
 	d.Credentials["STATE_PASSPHRASE"] = "weak"
-	if _, err := d.Variables(); err == nil {
+	if _, err := d.variables(); err == nil {
 		t.Error("a weak passphrase is used")
 	}
 }

@@ -123,13 +123,13 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 	s.run("apply").must(t, Done)
 	s.run("status").must(t, Done).says(t, "NAME             STATUS  ADDRESS",
 		"test-postgresql  ready   postgresql-"+made.ID[:8]+".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
-	s.run("stop").must(t, Done).says(t, "test has no servers\n", "test-postgresql is a managed database: it cannot be stopped, runs on and is charged\n")
+	s.run("stop").must(t, Done).says(t, "test has no servers\n", "test-postgresql is a managed database: it cannot be stopped, keeps running and is charged\n")
 	if e := s.run("start").must(t, Done).says(t, "test has no servers\n"); strings.Contains(e.stdout, "postgresql") {
 		t.Errorf("start speaks of the database:\n%s", e.stdout)
 	}
 
 	for _, c := range []struct{ variable, value, says string }{
-		{"OVH_CONSUMER_KEY", "", "the credentials of test have no OVH_CONSUMER_KEY, by which its databases are found"},
+		{"OVH_CONSUMER_KEY", "", "the credentials of test have no OVH_CONSUMER_KEY, which is needed to find its databases"},
 		{"OVH_ENDPOINT", "ovh-xx", "the credentials of test: OVH_ENDPOINT is \"ovh-xx\", which is no URL and none of"},
 	} {
 		right := s.secret[c.variable]

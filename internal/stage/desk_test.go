@@ -50,23 +50,27 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Run{
-		Options: Options{
-			Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
-			Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
-		},
-		Mask: NewMask(), Environment: &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}},
-		Identity: identity, Recipients: identity.Recipients(), Begun: time.Now(),
-		Store: state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"}),
-	}
-	s.Result.Stage = "apply"
+	r := New(Command{Name: "apply", Opens: State}, Options{
+		Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
+		Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+	})
+	r.Environment = &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}}
+	r.Identity, r.Recipients = identity, identity.Recipients()
+	r.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
 	bucket, err := http.NewRequest(http.MethodPut, server.URL+"/state", nil)
 	must(t, err)
 	response, err := http.DefaultClient.Do(bucket)
 	must(t, err)
 	must(t, response.Body.Close())
-	d.Layer = &Layer{Run: s, Name: "test", Key: testKey, Row: &LayerResult{}, Dir: t.TempDir()}
+	d.Layer = &Layer{Run: r, Name: "test", Key: testKey, Row: &LayerResult{}, Dir: t.TempDir()}
 	return d
+}
+
+// opened is the desk's run with its environment opened.
+func (d *desk) opened() *Run {
+	d.t.Helper()
+	must(d.t, d.Open(d.t.Context()))
+	return d.Layer.Run
 }
 
 // other has another run on the same state.

@@ -28,12 +28,7 @@ func Down() Command {
 		Name: "down", Help: "delete everything that the code created, and the plans that are kept of it",
 		Opens: State,
 		Flags: func(f *flag.FlagSet) { destroyFlags(f, &o) },
-		Run: func(ctx context.Context, r *Run) error {
-			if err := destroy(ctx, r, o); err != nil {
-				return err
-			}
-			return removeKept(ctx, r)
-		},
+		Run:   func(ctx context.Context, r *Run) error { return down(ctx, r, o) },
 	}
 }
 
@@ -59,6 +54,13 @@ func destroy(ctx context.Context, r *Run, o options) error {
 		}
 	}
 	return nil
+}
+
+func down(ctx context.Context, r *Run, o options) error {
+	if err := destroy(ctx, r, o); err != nil {
+		return err
+	}
+	return removeKept(ctx, r)
 }
 
 // removeKept deletes what was kept beside the states.

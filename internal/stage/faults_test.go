@@ -36,13 +36,13 @@ func TestBlackBoxRefuses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(p *project)
-		option func(o *Options)
+		option func(o *call)
 		code   int
 		says   []string
 	}{
 		"a wrong passphrase": {
 			change: func(p *project) { p.secret["STATE_PASSPHRASE"] = "another-passphrase-of-length-2nD7wG4sJx9T"; p.seal() },
-			code:   BadInput, says: []string{"STATE_PASSPHRASE in the credentials of test is not the passphrase that seals its state", "hint: git log -p -- credentials/test.enc.env"},
+			code:   BadInput, says: []string{"STATE_PASSPHRASE in the credentials of test is not the passphrase that encrypts its state", "hint: git log -p -- credentials/test.enc.env"},
 		},
 		"a weak passphrase": {
 			change: func(p *project) { p.secret["STATE_PASSPHRASE"] = "short"; p.seal() },
@@ -53,7 +53,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 			code:   BadInput, says: []string{"have no AWS_SECRET_ACCESS_KEY", "hint: dagger call secrets set --file=credentials/test.enc.env --variable=AWS_SECRET_ACCESS_KEY"},
 		},
 		"no age identity": {
-			option: func(o *Options) { o.IdentityFile = "/nonexistent" },
+			option: func(o *call) { o.IdentityFile = "/nonexistent" },
 			code:   BadInput, says: []string{"no age identity is given", "AGEKEY=file://"},
 		},
 		"a foreign recipient": {
@@ -86,7 +86,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 			code:   BadInput, says: []string{"credentials/test.enc.env is not encrypted", "sops --encrypt --in-place"},
 		},
 		"an unknown environment": {
-			option: func(o *Options) { o.Env = "tset" },
+			option: func(o *call) { o.Env = "tset" },
 			code:   BadInput, says: []string{`there is no environment "tset"`, `did you mean "test"?`},
 		},
 		"an unreachable store": {
@@ -130,7 +130,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 				before = p.get("test/test.tfstate")
 			}
 			if c.option == nil {
-				c.option = func(*Options) {}
+				c.option = func(*call) {}
 			}
 			for _, stage := range []string{"plan", "apply", "destroy"} {
 				e := p.run(stage, confirm, c.option).must(t, c.code).says(t, c.says...)
@@ -194,7 +194,7 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 	p.run("bootstrap").must(t, Done)
 	var group sync.WaitGroup
 	first := make(chan ended, 1)
-	group.Go(func() { first <- p.run("apply", func(o *Options) { o.ID = "the-first" }) })
+	group.Go(func() { first <- p.run("apply", func(o *call) { o.ID = "the-first" }) })
 	for range 600 {
 		if lock, err := p.bucket().ReadLock(t.Context(), "test/test.tfstate"); err != nil || lock != nil {
 			break
@@ -220,8 +220,8 @@ func TestBlackBoxTwoAppliesTogether(t *testing.T) {
 	var group sync.WaitGroup
 	results := make([]ended, 2)
 	for i := range results {
-		o := p.options()
-		group.Go(func() { results[i] = p.run("apply", func(r *Options) { *r = o }) })
+		o := p.options("apply")
+		group.Go(func() { results[i] = p.run("apply", func(r *call) { *r = o }) })
 	}
 	group.Wait()
 	applied := 0
@@ -316,10 +316,10 @@ func TestBlackBoxLostState(t *testing.T) {
 			}
 			p.store.failing(nil)
 			p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
-			from := func(o *Options) {
+			from := func(o *call) {
 				o.DeadAfter = time.Second
 				if !takesCopy {
-					o.From = e.out
+					o.add("--from=" + e.out)
 				}
 			}
 			time.Sleep(2 * time.Second)
@@ -374,7 +374,7 @@ func TestBlackBoxFullWork(t *testing.T) {
 		}
 	})
 	before := p.get("test/test.tfstate")
-	p.run("apply", func(o *Options) { o.Work = work }).must(t, Failed).says(t, "is full: nothing was changed")
+	p.run("apply", func(o *call) { o.Work = work }).must(t, Failed).says(t, "is full: nothing was changed")
 	if !bytes.Equal(before, p.get("test/test.tfstate")) {
 		t.Error("the state was changed")
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,15 +34,12 @@ import (
 // inAnotherProcess.
 func TestMain(m *testing.M) {
 	if text := os.Getenv("SLIPWAY_TEST_STAGE"); text != "" {
-		var call struct {
-			Stage   string
-			Options Options
-		}
-		if err := json.Unmarshal([]byte(text), &call); err != nil {
+		var o call
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
 			log.Fatal(err)
 		}
-		call.Options.Stdout, call.Options.Stderr = os.Stdout, os.Stderr
-		os.Exit(Main(context.Background(), call.Stage, call.Options))
+		o.Stdout, o.Stderr = os.Stdout, os.Stderr
+		os.Exit(o.main(context.Background()))
 	}
 	os.Exit(m.Run())
 }
@@ -173,7 +171,35 @@ func forTools(t *testing.T) string {
 	return dir
 }
 
-func (p *project) options() Options {
+// A call is one of a command.
+type call struct {
+	Options
+	Stage string
+	Flags []string // of the command
+}
+
+func (o *call) add(flag string) { o.Flags = append(o.Flags, flag) }
+
+// main calls the command as the program does.
+func (o call) main(ctx context.Context) int {
+	c, ok := find(o.Stage)
+	if !ok {
+		panic("there is no command " + o.Stage)
+	}
+	args := append(o.Flags, "--run-id="+o.ID, "--repo="+o.Repository, "--work="+o.Work, "--out="+o.Out, "--identity="+o.IdentityFile, "--pins="+o.PinsFile, "--deadline="+o.Deadline.String())
+	if o.Env != "" && (c.Opens != Nothing || c.Name == "validate" || c.Name == "lock-providers") {
+		args = append(args, "--env="+o.Env)
+	}
+	if o.OnlyLayer != "" {
+		args = append(args, "--layer="+o.OnlyLayer)
+	}
+	if err := c.Parse(args, &o.Options); err != nil {
+		panic(err)
+	}
+	return Main(ctx, c, o.Options)
+}
+
+func (p *project) options(stage string) call {
 	p.runs++
 	work := forTools(p.t)
 	if p.providers != "" {
@@ -182,39 +208,39 @@ func (p *project) options() Options {
 			p.t.Fatal(err)
 		}
 	}
-	return Options{
+	return call{Stage: stage, Options: Options{
 		Env: "test", ID: fmt.Sprintf("run%02d", p.runs),
 		Repository: p.dir, Work: work, Out: p.t.TempDir(), IdentityFile: p.identity,
-		Deadline: 5 * time.Minute, PlanLifetime: time.Hour,
-	}
+		Deadline: 5 * time.Minute,
+	}}
 }
 
 // run runs a stage in this process.
-func (p *project) run(stage string, change ...func(*Options)) ended {
+func (p *project) run(stage string, change ...func(*call)) ended {
 	p.t.Helper()
 	return p.runContext(p.t.Context(), stage, change...)
 }
 
 // runWhile runs a stage in this process while f is at work beside it.
-func (p *project) runWhile(stage string, f func(Options), change ...func(*Options)) ended {
+func (p *project) runWhile(stage string, f func(call), change ...func(*call)) ended {
 	p.t.Helper()
 	var group sync.WaitGroup
 	defer group.Wait()
-	return p.run(stage, append(change, func(o *Options) {
+	return p.run(stage, append(change, func(o *call) {
 		chosen := *o
 		group.Go(func() { f(chosen) })
 	})...)
 }
 
-func (p *project) runContext(ctx context.Context, stage string, change ...func(*Options)) ended {
+func (p *project) runContext(ctx context.Context, stage string, change ...func(*call)) ended {
 	p.t.Helper()
-	o := p.options()
+	o := p.options(stage)
 	for _, f := range change {
 		f(&o)
 	}
 	var stdout, stderr bytes.Buffer
 	o.Stdout, o.Stderr = &stdout, &stderr
-	e := ended{code: Main(ctx, stage, o), out: o.Out}
+	e := ended{code: o.main(ctx), out: o.Out}
 	e.stdout, e.stderr = stdout.String(), stderr.String()
 	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
 	if err != nil {
@@ -231,14 +257,14 @@ func (p *project) runContext(ctx context.Context, stage string, change ...func(*
 
 // start runs a stage in another process, the first of a process namespace:
 // when it is killed, so is all that it started, as in a container.
-func (p *project) start(stage string, o Options, output io.Writer) *exec.Cmd {
+func (p *project) start(o call, output io.Writer) *exec.Cmd {
 	p.t.Helper()
-	call, err := json.Marshal(map[string]any{"Stage": stage, "Options": o})
+	text, err := json.Marshal(o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(call))
+	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
@@ -274,16 +300,20 @@ func (p *project) protected() {
 }
 
 // keep, confirm and the rest are options.
-func keep(o *Options)         { o.Keep = true }
-func reviewedPlan(o *Options) { o.Reviewed = true }
+func keep(o *call)         { o.add("--keep") }
+func reviewedPlan(o *call) { o.add("--reviewed") }
 
 // seen names the digest of a plan, as one does who has looked at it.
-func seen(e ended) func(*Options) { return func(o *Options) { o.Digest = e.result.Digest } }
+func seen(e ended) func(*call) { return func(o *call) { o.add("--digest=" + e.result.Digest) } }
 
-func planOf(e ended) func(*Options) { return func(o *Options) { o.PlanFolder = e.out } }
+func planOf(e ended) func(*call) { return func(o *call) { o.add("--plan=" + e.out) } }
 
-func allow(addresses string) func(*Options) {
-	return func(o *Options) { o.AllowDestroy = addresses }
+func allow(addresses string) func(*call) {
+	return func(o *call) { o.add("--allow-destroy=" + addresses) }
 }
 
-func confirm(o *Options) { o.Confirm = "test" }
+func confirm(o *call) {
+	if slices.Contains([]string{"destroy", "down", "stop"}, o.Stage) {
+		o.add("--confirm=test")
+	}
+}

@@ -59,7 +59,7 @@ func (h *hub) on(event string) {
 }
 
 // options have a stage read the results of these environments.
-func (h *hub) options(results map[string]ended, expected ...string) func(*Options) {
+func (h *hub) options(results map[string]ended, expected ...string) func(*call) {
 	h.t.Helper()
 	folder := h.t.TempDir()
 	for name, e := range results {
@@ -67,14 +67,17 @@ func (h *hub) options(results map[string]ended, expected ...string) func(*Option
 			h.t.Fatal(err)
 		}
 	}
-	return func(o *Options) {
+	return func(o *call) {
 		o.Env = ""
-		o.GitHub = GitHubOptions{Results: folder, Environments: expected, Context: h.context, Token: h.token}
+		o.add("--results=" + folder)
+		o.add("--envs=" + strings.Join(expected, ","))
+		o.add("--github=" + h.context)
+		o.add("--token=" + h.token)
 	}
 }
 
 // dryRun is an option.
-func dryRun(o *Options) { o.GitHub.DryRun = true }
+func dryRun(o *call) { o.add("--dry-run") }
 
 // The plans of all environments stand in one comment, which is edited in place.
 func TestBlackBoxComment(t *testing.T) {
@@ -108,13 +111,13 @@ func TestBlackBoxComment(t *testing.T) {
 	h.on("push")
 	p.run("report", with).must(t, Done).says(t, "the event push has no pull request to comment on", "## Plans")
 	for name, c := range map[string]struct {
-		change func(*Options)
+		change func(*call)
 		says   []string
 	}{
-		"no token":       {func(o *Options) { o.GitHub.Token = "/nonexistent" }, []string{"no token for GitHub is given", "hint: --token=env://GITHUB_TOKEN"}},
-		"no context":     {func(o *Options) { o.GitHub.Context = "/nonexistent" }, []string{"nothing says which repository", "hint: mkdir -p .slipway/github"}},
-		"no results":     {func(o *Options) { o.GitHub.Results = t.TempDir(); o.GitHub.Environments = nil }, []string{"there is no result of any environment"}},
-		"no environment": {func(o *Options) { o.GitHub.Environments = []string{"../etc"} }, []string{`"../etc" cannot be the name of an environment`}},
+		"no token":       {func(o *call) { o.add("--token=/nonexistent") }, []string{"no token for GitHub is given", "hint: --token=env://GITHUB_TOKEN"}},
+		"no context":     {func(o *call) { o.add("--github=/nonexistent") }, []string{"nothing says which repository", "hint: mkdir -p .slipway/github"}},
+		"no results":     {func(o *call) { o.add("--results=" + t.TempDir()); o.add("--envs=") }, []string{"there is no result of any environment"}},
+		"no environment": {func(o *call) { o.add("--envs=../etc") }, []string{`"../etc" cannot be the name of an environment`}},
 	} {
 		h.on("pull_request")
 		before := len(h.Writes())
@@ -248,7 +251,7 @@ check "one" {
 	review := func() {
 		t.Helper()
 		planned := look(p.run("plan", keep).must(t, Changes))
-		look(p.run("report", h.options(map[string]ended{"test": planned}), func(o *Options) { o.GitHub.DryRun = true }).must(t, Done))
+		look(p.run("report", h.options(map[string]ended{"test": planned}), func(o *call) { o.add("--dry-run") }).must(t, Done))
 		look(p.run("report", h.options(map[string]ended{"test": planned})).must(t, Done))
 		checked := look(p.run("drift").must(t, Changes))
 		look(p.run("drift-issues", h.options(map[string]ended{"test": checked})).must(t, Done))

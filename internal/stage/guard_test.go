@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -30,9 +29,9 @@ func TestGuard(t *testing.T) {
 		"a quote that does not end":   {losses: []string{"a.b"}, allowed: `a.b["x`, message: "--allow-destroy has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Run{Options: Options{Env: "test", AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}
-			s.Result.Stage = "destroy"
-			err := guard(s, c.losses)
+			r := &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{Protected: !c.open}}
+			r.Result.Stage = "destroy"
+			err := guard(r, c.losses, options{allowDestroy: c.allowed})
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -45,11 +44,11 @@ func TestGuard(t *testing.T) {
 // The command that is hinted at has what this one had.
 func TestGuardCommand(t *testing.T) {
 	s := &Run{
-		Options:     Options{Env: "test", OnlyLayer: "net", PlanFolder: "/plan", Digest: "sha256:1", Confirm: "test"},
+		Options:     Options{Env: "test", OnlyLayer: "net"},
 		Environment: &environment.Environment{Protected: true},
 	}
 	s.Result.Stage = "apply"
-	refuses(t, guard(s, []string{"a.b"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
+	refuses(t, guard(s, []string{"a.b"}, options{plan: Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
 }
 
 // A plan that is made after the guard loses nothing more than was allowed.
@@ -74,39 +73,11 @@ func TestOnlyAllowed(t *testing.T) {
 		"an open quote":   {allowed: `a["`, plan: losing(), want: "has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Layer{Run: &Run{Options: Options{AllowDestroy: c.allowed}, Environment: &environment.Environment{Protected: !c.open}}, Name: "test"}
-			err := onlyAllowed(r, c.plan)
+			l := &Layer{Run: &Run{Environment: &environment.Environment{Protected: !c.open}}, Name: "test"}
+			err := onlyAllowed(l, c.plan, options{allowDestroy: c.allowed})
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// A list has commas between addresses, and may have them in the quotes of a key.
-func TestSplitAddresses(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":                    nil,
-		" , ":                 nil,
-		"a.b":                 {"a.b"},
-		"c.d , a.b,a.b":       {"a.b", "c.d"},
-		`a["x,y"],b`:          {`a["x,y"]`, "b"},
-		`a["x\",y"],b`:        {`a["x\",y"]`, "b"},
-		`a["x\\"],b`:          {`a["x\\"]`, "b"},
-		`a\,b`:                {"b", `a\`},
-		"module.a[0].b.c,d.e": {"d.e", "module.a[0].b.c"},
-	} {
-		slices.Sort(want)
-		if got, err := splitAddresses("--seen", text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v", text, got, err)
-		}
-	}
-}
-
-// What is sorted is a copy: a manifest keeps its order.
-func TestSorted(t *testing.T) {
-	list := []string{"c", "a", "b", "a"}
-	if got := sorted(list); !slices.Equal(got, []string{"a", "b", "c"}) || !slices.Equal(list, []string{"c", "a", "b", "a"}) {
-		t.Errorf("%q of %q", got, list)
 	}
 }

@@ -100,7 +100,7 @@ func TestNoteRuns(t *testing.T) {
 	d.withOthers()
 	must(t, NoteRuns(t.Context(), d.Layer))
 	for _, want := range []string{
-		"note: run live (apply, begun ", " is changing test at this moment: the plan may be out of date at once\n",
+		"note: run live (apply, begun ", " is changing test right now: the plan may be out of date at once\n",
 		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
 	} {
 		if !strings.Contains(said(), want) {

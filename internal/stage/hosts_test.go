@@ -17,7 +17,7 @@ func TestHostsIn(t *testing.T) {
 		"several":     {`{"web": {"host": "192.0.2.2"}, "db": {"host": "192.0.2.1"}}`, "db=192.0.2.1 web=192.0.2.2"},
 		"none yet":    {`null`, ""},
 		"no address":  {`{"web": {"user": "debian"}}`, "error: the output ansible_inventory of test has no address for web"},
-		"other":       {`"192.0.2.1"`, "error: the output ansible_inventory of test is not one host, and not hosts by name"},
+		"other":       {`"192.0.2.1"`, "error: the output ansible_inventory of test is neither one host nor a map of hosts by name"},
 		"none at all": {`{}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestChosen(t *testing.T) {
 		"none":               {0, "", "environment test has no hosts: no layer has an output ansible_inventory"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Run{Options: Options{Env: "test", Host: c.host}}
-			h, err := Choose(s, several[:c.count])
+			r := &Run{Options: Options{Env: "test"}}
+			h, err := choose(r, several[:c.count], c.host)
 			got := h.Name
 			var refused *refusal.Error
 			if errors.As(err, &refused) {

@@ -81,6 +81,6 @@ func TestBlackBoxHTTP(t *testing.T) {
 	server.lock.Unlock()
 	p.run("destroy", confirm).must(t, Failed).says(t, "alice@laptop")
 	p.run("unlock").must(t, BadInput).says(t, "can only be taken away by its ID", "--lock-id=")
-	p.run("unlock", func(o *Options) { o.LockID = "held-by-alice" }).must(t, Done).says(t, "test: unlocked")
+	p.run("unlock", func(o *call) { o.add("--lock-id=held-by-alice") }).must(t, Done).says(t, "test: unlocked")
 	p.run("destroy", confirm).must(t, Done)
 }

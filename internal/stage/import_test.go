@@ -30,20 +30,6 @@ func TestImportID(t *testing.T) {
 	}
 }
 
-func TestOfKind(t *testing.T) {
-	for address, want := range map[string]bool{
-		"openstack_compute_instance_v2.host":                      true,
-		`module.a["x.y"].openstack_compute_instance_v2.host["z"]`: true,
-		"terraform_data.openstack":                                false,
-		"module.openstack_compute_instance.x.y":                   false,
-		"ovh_cloud_project_database.postgresql":                   true,
-	} {
-		if got := ofKind(address, canFind); got != want {
-			t.Errorf("%s: %v", address, got)
-		}
-	}
-}
-
 // A plan that only imports may be applied at once; one that changes something is shown first.
 func TestImports(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -76,21 +62,6 @@ func TestWarnOfReplacements(t *testing.T) {
 	}})
 	if text := d.text(); text != "test: a.imported: the next apply replaces it, because an import does not tell its user_data, zone\n" {
 		t.Errorf("it says %q", text)
-	}
-}
-
-// An id stands in an import block as it is, whatever OpenTofu would read into it.
-func TestQuote(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":      `"plain"`,
-		`a"b\c`:      `"a\"b\\c"`,
-		"${x} %{y}":  `"$${x} %%{y}"`,
-		"$x %y {z}":  `"$x %y {z}"`,
-		"two\nlines": `"two\nlines"`,
-	} {
-		if got := quote(text); got != want {
-			t.Errorf("%q: %s", text, got)
-		}
 	}
 }
 

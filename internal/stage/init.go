@@ -50,15 +50,15 @@ func initFile(r *Run, file string) error {
 	}
 	template, err := os.ReadFile(filepath.Join(r.Repository, name+".example"))
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %r.example", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
 	}
 	values, err := secrets.ReadDotenv(template)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%r.example is not a dotenv file", name)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example is not a dotenv file", name)
 	}
 	open, err := fill(values)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%r.example: %v", name, err)
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
 	}
 	recipients, err := secrets.Rule(r.Repository, name)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestRefuseLinks(t *testing.T) {
 				}
 			}
 			var stdout, stderr bytes.Buffer
-			code := Main(t.Context(), "environments", Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
+			code := Main(t.Context(), Environments(), Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
 			if c.says == "" {
 				if strings.Contains(stderr.String(), "symbolic link") {
 					t.Errorf("it is refused: %s", stderr.String())
@@ -73,7 +73,7 @@ func TestHostileNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if code := Main(t.Context(), "environments", Options{Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr}); code != BadInput {
+	if code := Main(t.Context(), Environments(), Options{Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr}); code != BadInput {
 		t.Errorf("exit code %d", code)
 	}
 	data, err := os.ReadFile(filepath.Join(out, "result.json"))
@@ -108,7 +108,7 @@ func TestRefuseProxies(t *testing.T) {
 		{"http://me:canary@proxy.example.org:3128", true}, {"http://me@192.0.2.1:3128", true}, {"socks5://me:canary@proxy.example.org", true},
 	} {
 		for _, name := range proxyVariables {
-			err := (&Run{}).RefuseProxies(func(n string) string { return map[string]string{name: c.proxy}[n] })
+			err := RefuseProxies(func(n string) string { return map[string]string{name: c.proxy}[n] })
 			if (err != nil) != c.refused || err != nil && strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s=%s: %v", name, c.proxy, err)
 			}

@@ -57,7 +57,7 @@ var unaccounted = regexp.MustCompile(`--seen='([^']+)'`)
 
 // recover runs recover as an operator does: what it cannot account for is looked for, and
 // then named.
-func (p *project) recover(change ...func(*Options)) ended {
+func (p *project) recover(change ...func(*call)) ended {
 	p.t.Helper()
 	e := p.run("recover", change...)
 	if match := unaccounted.FindStringSubmatch(e.stderr); match != nil {
@@ -94,7 +94,7 @@ func TestBlackBoxKilled(t *testing.T) {
 				p := newProject(t, traced(resources, trace, "1"))
 				p.run("bootstrap").must(t, Done)
 
-				cmd := p.start("apply", p.options(), io.Discard)
+				cmd := p.start(p.options("apply"), io.Discard)
 				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 					if text, _ := os.ReadFile(trace); strings.Count(string(text), "\n") >= instant.made {
 						break

@@ -117,11 +117,12 @@ func (k *shooting) shoot(effect string) victim {
 }
 
 func (k *shooting) fire(v victim) bool {
-	o := k.options()
-	o.Confirm, o.DeadAfter = "test", time.Second
+	o := k.options(v.effect)
+	o.DeadAfter = time.Second
+	confirm(&o)
 	var output bytes.Buffer
 	began := time.Now()
-	cmd := k.startIn(v.effect, o, &output, v.program == theContainer)
+	cmd := k.startIn(o, &output, v.program == theContainer)
 	ended := make(chan struct{})
 	var failure error
 	go func() { failure = cmd.Wait(); close(ended) }()
@@ -165,16 +166,16 @@ func killOne(pids []int) bool {
 }
 
 // startIn is start, without a process namespace where only the runner is to die.
-func (k *shooting) startIn(stage string, o Options, output *bytes.Buffer, container bool) *exec.Cmd {
+func (k *shooting) startIn(o call, output *bytes.Buffer, container bool) *exec.Cmd {
 	if container {
-		return k.start(stage, o, output)
+		return k.start(o, output)
 	}
-	call, err := json.Marshal(map[string]any{"Stage": stage, "Options": o})
+	text, err := json.Marshal(o)
 	if err != nil {
 		k.t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(call))
+	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = time.Second // what a killed runner leaves behind may hold the pipe
 	if err := cmd.Start(); err != nil {

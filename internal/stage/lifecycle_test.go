@@ -43,7 +43,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 	p.seal()
 
 	p.run("plan").must(t, BadInput).says(t, "has not been prepared for environment test", "hint: dagger call bootstrap --env=test")
-	p.run("bootstrap").must(t, Done).says(t, "made bucket slipway-test")
+	p.run("bootstrap").must(t, Done).says(t, "created bucket slipway-test")
 	p.run("bootstrap").must(t, Done).says(t, "was there")
 	p.run("state-list").must(t, Done).says(t, "test: nothing")
 
@@ -67,8 +67,8 @@ func TestBlackBoxLifecycle(t *testing.T) {
 	}
 	p.run("apply").must(t, Done)
 
-	p.run("destroy").must(t, BadInput).says(t, "destroy takes away all of environment test", "hint: dagger call destroy --env=test --confirm=test")
-	p.run("destroy", func(o *Options) { o.Confirm = "prod" }).must(t, BadInput).says(t, `--confirm is "prod"`)
+	p.run("destroy").must(t, BadInput).says(t, "destroy deletes everything in environment test", "hint: dagger call destroy --env=test --confirm=test")
+	p.run("destroy", func(o *call) { o.add("--confirm=prod") }).must(t, BadInput).says(t, `--confirm is "prod"`)
 	p.run("destroy", confirm).must(t, Done).says(t, "2 to delete")
 	p.run("destroy", confirm).must(t, Done).says(t, "No changes")
 	p.run("state-list").must(t, Done).says(t, "test: nothing")
@@ -79,7 +79,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 // up is bootstrap and apply, and safe to repeat.
 func TestBlackBoxUp(t *testing.T) {
 	p := newProject(t, one+aHost)
-	p.run("up").must(t, Done).says(t, "made bucket", "1 to create", "the hosts are not waited for")
+	p.run("up").must(t, Done).says(t, "created bucket", "1 to create", "the hosts are not waited for")
 	p.run("output").must(t, Done).says(t, "test: ansible_inventory = {")
 	again := p.run("up").must(t, Done).says(t, "No changes")
 	if slices.ContainsFunc(again.result.Timings, func(s Timing) bool { return s.Step == "apply test" }) {
@@ -98,8 +98,8 @@ func TestBlackBoxLayers(t *testing.T) {
 
 	p.run("up").must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
-	p.run("plan", func(o *Options) { o.OnlyLayer = "apps" }).must(t, BadInput).says(t, `environment test has no layer "apps"`, "hint: the layers of test are base, apps/web")
-	p.run("destroy", confirm, func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, Done)
+	p.run("plan", func(o *call) { o.OnlyLayer = "apps" }).must(t, BadInput).says(t, `environment test has no layer "apps"`, "hint: the layers of test are base, apps/web")
+	p.run("destroy", confirm, func(o *call) { o.OnlyLayer = "apps/web" }).must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: nothing\n")
 	gone := p.run("destroy", confirm).must(t, Done)
 	if first := gone.result.Timings; len(first) < 2 || first[1].Step != "init apps/web" {
@@ -115,7 +115,7 @@ func TestBlackBoxDown(t *testing.T) {
 	p.run("drift").must(t, Done)
 	p.run("down").must(t, BadInput).says(t, "hint: dagger call down --env=test --confirm=test")
 	for range 2 {
-		p.run("down", confirm).must(t, Done).says(t, "kept plans and records were taken away")
+		p.run("down", confirm).must(t, Done).says(t, "kept plans and records")
 		objects, err := p.bucket().List(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)

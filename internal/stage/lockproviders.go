@@ -65,7 +65,7 @@ func lockProviders(ctx context.Context, r *Run, env string) error {
 func lockModule(ctx context.Context, r *Run, dir string) error {
 	var printed tofu.Capture
 	tool := Bare(r, dir, &printed)
-	tool.Env = append(tool.Env, network(r.Mask)...)
+	tool.Env = append(tool.Env, networkVariables(r.Mask)...)
 	if code, err := tool.Run(ctx, &printed, tofu.GetArgs()...); err != nil || code != tofu.ExitOK {
 		fmt.Fprintf(&r.Complaints, "%s: %s\n", dir, strings.TrimSpace(printable.Terminal(printed.String())))
 		return errors.Join(fmt.Errorf("tofu get failed in %s", dir), err)
@@ -84,9 +84,9 @@ func lockModule(ctx context.Context, r *Run, dir string) error {
 	return compareLock(r, file)
 }
 
-// network are the variables by which this machine reaches the network. Other commands take them
+// networkVariables are those by which this machine reaches the network. Other commands take them
 // from the credentials; here there are none. A proxy's address may hold its password.
-func network(mask *Mask) []string {
+func networkVariables(mask *Mask) []string {
 	var env []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if value := os.Getenv(name); value != "" {

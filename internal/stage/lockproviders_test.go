@@ -46,7 +46,7 @@ func newRegistry(t *testing.T) *registry {
 	t.Helper()
 	r := &registry{certificate: filepath.Join(t.TempDir(), "certificate.pem"), packages: map[string][]byte{}}
 	for _, version := range []string{"1.0.0", "1.1.0"} {
-		for _, platform := range lockedPlatforms {
+		for _, platform := range platforms {
 			r.packages[packageName(version, platform)] = pack(t, version, "a build of "+version+" for "+platform)
 		}
 	}
@@ -179,18 +179,18 @@ func needsTiny(version string) string {
 
 // lock runs the stage in another process, whose way out leads to the registry,
 // and takes over the files that it hands back.
-func (p *project) lock(r *registry, change ...func(*Options)) (e ended, files []string) {
+func (p *project) lock(r *registry, change ...func(*call)) (e ended, files []string) {
 	p.t.Helper()
-	o := p.options()
+	o := p.options("lock-providers")
 	for _, f := range change {
 		f(&o)
 	}
-	call, err := json.Marshal(map[string]any{"Stage": "lock-providers", "Options": o})
+	text, err := json.Marshal(o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(p.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(call), "SSL_CERT_FILE="+r.certificate, "HTTPS_PROXY="+r.proxy)
+	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text), "SSL_CERT_FILE="+r.certificate, "HTTPS_PROXY="+r.proxy)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run()
@@ -252,13 +252,13 @@ func TestBlackBoxLockProviders(t *testing.T) {
 		t.Errorf("it changes %q", files)
 	}
 	first := p.read(lockFile)
-	for _, platform := range lockedPlatforms {
+	for _, platform := range platforms {
 		if sum := fmt.Sprintf("zh:%x", sha256.Sum256(r.packages[packageName("1.0.0", platform)])); !strings.Contains(first, sum) {
 			t.Errorf("the lock file has no %s, of %s:\n%s", sum, platform, first)
 		}
 	}
 	// Those by which a package that is already unpacked is known.
-	if n := strings.Count(first, `"h1:`); n != len(lockedPlatforms) {
+	if n := strings.Count(first, `"h1:`); n != len(platforms) {
 		t.Errorf("the lock file has %d checksums of contents:\n%s", n, first)
 	}
 
@@ -271,10 +271,10 @@ func TestBlackBoxLockProviders(t *testing.T) {
 	// A new version, and one provider less.
 	p.write(lockFile, first+strings.Replace(first[strings.Index(first, "provider "):], "acme/tiny", "acme/gone", 1))
 	p.write("environments/test/main.tf", needsTiny("1.1.0"))
-	e, files = p.lock(r, func(o *Options) { o.Env = "" })
+	e, files = p.lock(r, func(o *call) { o.Env = "" })
 	e.must(t, Done)
 	second := p.read(lockFile)
-	if !slices.Equal(files, []string{lockFile}) || strings.Count(second, "provider ") != 1 || !strings.Contains(second, `version     = "1.1.0"`) || strings.Count(second, `"h1:`) != len(lockedPlatforms) {
+	if !slices.Equal(files, []string{lockFile}) || strings.Count(second, "provider ") != 1 || !strings.Contains(second, `version     = "1.1.0"`) || strings.Count(second, `"h1:`) != len(platforms) {
 		t.Errorf("of a new version, it changes %q:\n%s", files, second)
 	}
 }
@@ -305,12 +305,12 @@ func TestBlackBoxLockProvidersRefusals(t *testing.T) {
 
 	e, _ = p.lock(r, ownBuilds)
 	e.must(t, BadInput).says(t, "this machine builds the providers from source", "on a machine without PINS in .env")
-	e, _ = p.lock(r, func(o *Options) { o.Env = "nowhere" })
+	e, _ = p.lock(r, func(o *call) { o.Env = "nowhere" })
 	e.must(t, BadInput).says(t, "nowhere")
 }
 
 // ownBuilds has the pins of a machine that builds the providers itself.
-func ownBuilds(o *Options) {
+func ownBuilds(o *call) {
 	o.PinsFile = filepath.Join(o.Work, "pins.env")
 	if err := os.WriteFile(o.PinsFile, []byte("PROVIDERS=docker.io/slipway/providers:1@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
 		panic(err)

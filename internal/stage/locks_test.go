@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -62,16 +63,16 @@ func TestMayRelease(t *testing.T) {
 		message, hint string
 	}{
 		"of a dead run":           {Others{Dead: dead}, state.Lock{ID: "of-dead"}, "", "", ""},
-		"of nobody that is known": {Others{Dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure of it, then: dagger call unlock --env=test --lock-id=lock"},
+		"of nobody that is known": {Others{Dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure that it is dead, then: dagger call unlock --env=test --lock-id=lock"},
 		"that a person names":     {Others{}, lock, "lock", "", ""},
 		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", and the lock's is lock`, "--lock-id=lock"},
 		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "nothing shows", "--lock-id=of-dead"},
 		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
-			"run dead has just ended, and is giving the lock of test back", "repeat this in 1m0s"},
+			"run dead has just finished, and is giving the lock of test back", "repeat this in 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Layer{Run: &Run{Options: Options{Env: "test", LockID: c.lockID, DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
-			err := mayRelease(r, c.others, c.lock)
+			r := &Layer{Run: &Run{Options: Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
+			err := mayRelease(r, c.others, c.lock, c.lockID)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -80,7 +81,7 @@ func TestMayRelease(t *testing.T) {
 		})
 	}
 	r := &Layer{Run: &Run{Options: Options{DeadAfter: 0}}, Name: "test"}
-	if err := mayRelease(r, Others{Over: dead}, state.Lock{ID: "of-dead"}); err != nil {
+	if err := mayRelease(r, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
 		t.Errorf("of one that finished a minute ago: %v", err)
 	}
 }
@@ -197,7 +198,7 @@ func TestAlone(t *testing.T) {
 		return false
 	}
 	_, _, err = Alone(t.Context(), d.Layer)
-	refuses(t, err, "run you (apply, begun", "wait until it has ended")
+	refuses(t, err, "run you (apply, begun", "wait until it ends")
 	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
 	}
@@ -206,16 +207,16 @@ func TestAlone(t *testing.T) {
 // release takes a dead run's lock, and no other.
 func TestRelease(t *testing.T) {
 	d := newDesk(t)
-	must(t, Release(t.Context(), d.Layer)) // there is none
+	must(t, Release(t.Context(), d.Layer, "")) // there is none
 	d.interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
 	d.locked("laptop")
-	refuses(t, Release(t.Context(), d.Layer), "nothing shows", "--lock-id=laptop")
+	refuses(t, Release(t.Context(), d.Layer, ""), "nothing shows", "--lock-id=laptop")
 	if id := d.lockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
 	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	d.locked("of-dead")
-	must(t, Release(t.Context(), d.Layer))
+	must(t, Release(t.Context(), d.Layer, ""))
 	if id := d.lockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
@@ -251,55 +252,82 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// An apply ended in order only if tofu ended by itself and the store has what it did.
-func TestInOrder(t *testing.T) {
+// After an apply there is nothing to recover only if tofu ended by itself and the store has what it
+// did.
+func TestCloseApply(t *testing.T) {
 	const before = `{"serial":7,"lineage":"line","encrypted_data":"x"}`
 	for name, c := range map[string]struct {
-		code    int
-		err     error
-		lost    bool
+		e       ending
 		changed bool
 		now     string // the state in the store
-		want    string // empty: in order
+		want    string // empty: nothing to recover
 	}{
-		"nothing changed":             {0, nil, false, false, before, ""},
-		"changed and written":         {0, nil, false, true, `{"serial":8,"lineage":"line","encrypted_data":"x"}`, ""},
-		"failed and written":          {1, nil, false, true, `{"serial":8,"lineage":"line","encrypted_data":"x"}`, ""},
-		"changed and not written":     {0, nil, false, true, before, "what was done may not be in the state"},
-		"changed, and a broken state": {0, nil, false, true, "x", "is damaged"},
-		"never started":               {0, tofu.ErrNotStarted, false, false, before, ""},
-		"killed":                      {0, tofu.ErrKilled, false, false, before, "may not be in the state"},
-		"a crash":                     {11, nil, false, false, before, "tofu ended with exit code 11"},
-		"a code of no apply":          {2, nil, false, false, before, "tofu ended with exit code 2"},
-		"lost":                        {1, nil, true, true, `{"serial":8,"lineage":"line","encrypted_data":"x"}`, "could not be written"},
+		"nothing changed":             {now: before},
+		"changed and written":         {changed: true, now: `{"serial":8,"lineage":"line","encrypted_data":"x"}`},
+		"failed and written":          {e: ending{code: 1}, changed: true, now: `{"serial":8,"lineage":"line","encrypted_data":"x"}`},
+		"changed and not written":     {changed: true, now: before, want: "the state may not record what was done"},
+		"changed, and a broken state": {changed: true, now: "x", want: "is damaged"},
+		"killed":                      {e: ending{err: tofu.ErrKilled}, now: before, want: "the state may not record what it had done by then; next: dagger call recover --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
+			d.Dir = d.Path("repository")
+			must(t, os.MkdirAll(d.Dir, 0o700))
 			d.Stamp = state.Stamp{Serial: 7, Lineage: "line"}
 			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.now)))
-			var done []journal.Entry
+			seen := &recorder{}
 			if c.changed {
-				done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
+				seen.done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
 			}
-			err := inOrder(t.Context(), d.Layer, c.code, c.err, c.lost, done)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			err := closeApply(t.Context(), t.Context(), d.Layer, seen, c.e)
+			if c.want == "" && (d.Unwritten || err != nil && c.e.succeeded()) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
+			}
+			if d.Row.Applied != (c.want == "" && c.e.succeeded()) || d.Unwritten != (c.want != "") {
+				t.Errorf("applied: %v, unwritten: %v", d.Row.Applied, d.Unwritten)
 			}
 		})
 	}
-	d := newDesk(t)
-	for _, summary := range []string{"Failed to save state", "Failed to persist state to backend"} {
-		d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: summary}}
-		if err := inOrder(t.Context(), d.Layer, 1, nil, false, nil); err == nil || !strings.Contains(err.Error(), "nothing of it was left") {
-			t.Errorf("%s: %v", summary, err)
-		}
+	overHTTP := func() *Layer {
+		d := newDesk(t)
+		d.Store, d.Dir = nil, d.Path("repository")
+		must(t, os.MkdirAll(d.Dir, 0o700))
+		return d.Layer
 	}
-	r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}}
-	if err := inOrder(t.Context(), r, 0, nil, false, []journal.Entry{{}}); err != nil {
-		t.Errorf("over HTTP: %v", err)
-	}
-	if err := inOrder(t.Context(), r, 0, tofu.ErrKilled, false, nil); err == nil || strings.Contains(err.Error(), "recover") {
+	must(t, closeApply(t.Context(), t.Context(), overHTTP(), &recorder{done: []journal.Entry{{}}}, ending{}))
+	err := closeApply(t.Context(), t.Context(), overHTTP(), &recorder{}, ending{err: tofu.ErrKilled})
+	if err == nil || strings.Contains(err.Error(), "recover") || !strings.Contains(err.Error(), "look in the cloud") {
 		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
+	}
+}
+
+// How tofu ended says whether the state surely records what was done.
+func TestEnding(t *testing.T) {
+	complains := func(summary string) []tofu.Diagnostic {
+		return []tofu.Diagnostic{{Severity: "error", Summary: summary}}
+	}
+	for name, c := range map[string]struct {
+		e    ending
+		want string // empty: no doubt
+	}{
+		"done":                           {},
+		"failed":                         {e: ending{code: 1}},
+		"never started":                  {e: ending{err: tofu.ErrNotStarted}},
+		"killed":                         {e: ending{err: tofu.ErrKilled}, want: "what it had done by then"},
+		"a crash":                        {e: ending{code: 11}, want: "tofu ended with exit code 11"},
+		"an exit code that no apply has": {e: ending{code: 2}, want: "tofu ended with exit code 2"},
+		"a lost state":                   {e: ending{code: 1, lost: "test.tfstate.age"}, want: "the state could not be written: it is kept, sealed, in recovery/test.tfstate.age"},
+		"not saved":                      {e: ending{code: 1, diagnostics: complains("Failed to save state")}, want: "nothing of it was left"},
+		"not persisted":                  {e: ending{code: 1, diagnostics: complains("Failed to persist state to backend")}, want: "nothing of it was left"},
+		"another error":                  {e: ending{code: 1, diagnostics: complains("quota exceeded")}},
+	} {
+		err := c.e.doubt()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.e.succeeded() != (name == "done") {
+			t.Errorf("%s: succeeded is %v", name, c.e.succeeded())
+		}
 	}
 }
 
@@ -314,9 +342,9 @@ func TestDoubts(t *testing.T) {
 		doubt       string
 	}{
 		"refused by a cloud":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "quota exceeded"}}, ""},
-		"the provider died":       {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin did not respond"}}, "died while it was made"},
-		"the provider broke":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin error"}}, "died while it was made"},
-		"the request was cut":     {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Request cancelled"}}, "died while it was made"},
+		"the provider died":       {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin did not respond"}}, "died while it was created"},
+		"the provider broke":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin error"}}, "died while it was created"},
+		"the request was cut":     {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Request cancelled"}}, "died while it was created"},
 		"only a warning":          {failed("acme_thing"), []tofu.Diagnostic{{Severity: "warning", Summary: "Plugin error"}}, ""},
 		"a database, forgotten":   {failed("ovh_cloud_project_database"), []tofu.Diagnostic{{Severity: "error", Summary: "timeout while waiting"}}, "did not become ready"},
 		"a database, refused":     {failed("ovh_cloud_project_database"), []tofu.Diagnostic{{Severity: "error", Address: "ovh_cloud_project_database.one", Summary: "calling Post /x", Detail: "(status code 403)"}}, ""},
@@ -329,10 +357,10 @@ func TestDoubts(t *testing.T) {
 			_, h, err := Take(t.Context(), d.Layer)
 			must(t, err)
 			d.Diagnostics = c.diagnostics
-			a := &applied{hold: h}
+			a := &recorder{hold: h}
 			a.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
 			a.event(tofu.Event{Type: tofu.ApplyErrored, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
-			err = doubts(d.Layer, a)
+			err = settleFailed(d.Layer, a)
 			if c.doubt == "" && err != nil || c.doubt != "" && (err == nil || !strings.Contains(err.Error(), c.doubt)) {
 				t.Errorf("got %v", err)
 			}
@@ -352,7 +380,7 @@ func TestApplied(t *testing.T) {
 	d := newDesk(t)
 	_, h, err := Take(t.Context(), d.Layer)
 	must(t, err)
-	a := &applied{hold: h}
+	a := &recorder{hold: h}
 	event := func(kind, action, address string) {
 		a.event(tofu.Event{Type: kind, Hook: tofu.Hook{Resource: tofu.Resource{Address: address}, Action: action, IDKey: "id", IDValue: "1"}})
 	}
@@ -382,7 +410,7 @@ func TestApplied(t *testing.T) {
 	if want := "start update a.b 1, complete update a.b 1, start delete c.d 1, errored delete c.d 1, complete create e.f 1"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q", got)
 	}
-	if got := (&applied{}); true { // over HTTP there is no journal
+	if got := (&recorder{}); true { // over HTTP there is no journal
 		got.event(tofu.Event{Type: tofu.ApplyErrored, Hook: tofu.Hook{Action: "create"}})
 	}
 }
@@ -404,8 +432,8 @@ func TestSettle(t *testing.T) {
 		"an open quote":      {[]string{"a.b"}, `a.b["x`, "--seen has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: c.seen}, Environment: &environment.Environment{}}, Name: "test"}
-			err := settle(r, c.open)
+			r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
+			err := settle(r, c.open, c.seen)
 			if text := r.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
 				t.Errorf("it says %q", text)
 			}
@@ -414,8 +442,8 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
-	r := &Layer{Run: &Run{Options: Options{Env: "test", Seen: "a.b"}, Environment: &environment.Environment{}}, Name: "test"}
-	if err := settle(r, []string{"c.d", "a.b", "c.d"}); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
+	r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
+	if err := settle(r, []string{"c.d", "a.b", "c.d"}, "a.b"); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
 		t.Errorf("the command is not all of it: %v", err)
 	}
 }
@@ -444,7 +472,7 @@ func TestPutBack(t *testing.T) {
 			must(t, err)
 			copied := lostKey(d.Layer) + "you.age"
 			must(t, d.Store.Write(t.Context(), copied, sealed))
-			found, err := ListLost(t.Context(), d.Layer)
+			found, err := ListLost(t.Context(), d.Layer, "")
 			must(t, err)
 			if len(found) != 1 || found[0].key != copied {
 				t.Fatalf("%+v", found)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"slipway/internal/plan"
 	"slipway/internal/refusal"
@@ -18,13 +17,11 @@ import (
 	"slipway/internal/tofu"
 )
 
-// quiet is a session whose outputs are kept.
-func quiet(t *testing.T, stage string) (s *Run, stdout, stderr *bytes.Buffer) {
+// quiet is a run whose outputs are kept.
+func quiet(t *testing.T, c Command) (s *Run, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	s = &Run{Options: Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}, Begun: time.Now(), Mask: NewMask()}
-	s.Result = Result{Version: 1, Stage: stage, Environment: "prod"}
-	return s, stdout, stderr
+	return New(c, Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}), stdout, stderr
 }
 
 // sinkForms are those in which a provider's message may hold a value.
@@ -45,7 +42,12 @@ func TestSinks(t *testing.T) {
 	for form, encode := range sinkForms {
 		for _, stage := range []string{"plan", "apply"} {
 			t.Run(stage+" "+form, func(t *testing.T) {
-				s, stdout, stderr := quiet(t, stage)
+				planned := &planRun{}
+				c := Command{Name: stage}
+				if stage == "plan" {
+					c.Summary = planned.summary
+				}
+				s, stdout, stderr := quiet(t, c)
 				encoded := encode(secret)
 				s.Mask.Add(secret)
 				s.Say("progress %s", encoded)
@@ -55,11 +57,11 @@ func TestSinks(t *testing.T) {
 					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]"}},
 					Drift:   []plan.Drift{{Address: "x.d[" + quoted(encoded) + "]", Answered: true}},
 				}
-				s.layers = []report.Layer{{Name: "prod", Summary: summary}}
+				planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
 				r := &Layer{Run: s, Name: "prod"}
 				r.Show(summary)
 				r.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
-				r.complain(encoded)
+				s.Complaints.WriteString(encoded)
 				if code := s.End(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
 					t.Errorf("code %d", code)
 				}
@@ -95,16 +97,17 @@ func quoted(text string) string {
 
 // A credential that is called as an action, a field or a layer hides none of them.
 func TestReportOfSecretsThatAreWords(t *testing.T) {
-	s, stdout, stderr := quiet(t, "plan")
+	planned := &planRun{}
+	s, stdout, stderr := quiet(t, Command{Name: "plan", Summary: planned.summary})
 	words := []string{"create", "action", "address", "changes", "prod", "layers", "status", "version", "summary", "stage", "name", "main", "done"}
 	s.Mask.Add(words...)
 	summary := plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}
-	s.layers = []report.Layer{{Name: "prod", Summary: summary}}
+	planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
 	r := &Layer{Run: s, Name: "prod"}
 	r.Show(summary)
-	r.event(nil)(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
+	r.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
 	s.End(nil)
-	data, err := os.ReadFile(filepath.Join(s.Out, summaryName))
+	data, err := os.ReadFile(filepath.Join(s.Out, report.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +145,7 @@ func TestOpenOutputs(t *testing.T) {
 		`{"user":"backend","host":"db-1.example.org","password":"something-else"}`,
 		"postgres://backend:something-else@db-1.example.org:5432/app",
 	}} {
-		s, stdout, _ := quiet(t, "apply")
+		s, stdout, _ := quiet(t, Command{Name: "apply"})
 		s.Mask.Add("a-credential-of-prod")
 		s.Mask.AddMarked(marked...)
 		r := &Layer{Run: s, Name: "prod"}
@@ -159,7 +162,7 @@ func TestOpenOutputs(t *testing.T) {
 		}
 	}
 	// What no output shows stays hidden.
-	s, stdout, _ := quiet(t, "apply")
+	s, stdout, _ := quiet(t, Command{Name: "apply"})
 	s.Mask.AddMarked("born-in-the-state-1", "born-in-the-state-4")
 	(&Layer{Run: s, Name: "prod"}).ShowOutputs(outputs)
 	s.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
@@ -172,7 +175,7 @@ func TestOpenOutputs(t *testing.T) {
 // What is marked as sensitive is masked at once, also in progress, and a report keeps the
 // order in which it was written.
 func TestMarked(t *testing.T) {
-	s, stdout, stderr := quiet(t, "apply")
+	s, stdout, stderr := quiet(t, Command{Name: "apply"})
 	s.Mask.AddMarked("born-in-the-state-1")
 	s.Say("%s", "it is born-in-the-state-1")
 	if got := stderr.String(); got != "it is ***\n" {

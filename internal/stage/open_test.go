@@ -50,7 +50,7 @@ func newVault(t *testing.T) *vault {
 	}))
 	t.Cleanup(server.Close)
 	v.endpoint = server.URL
-	v.Run, _, v.stderr = quiet(t, "apply")
+	v.Run, _, v.stderr = quiet(t, Command{Name: "apply", Opens: State})
 	v.Env, v.Repository, v.Work = "test", t.TempDir(), t.TempDir()
 	v.key = newAge(t)
 	v.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
@@ -121,7 +121,7 @@ func TestLoad(t *testing.T) {
 	v.describe("credentials: [base, test]", v.inBucket())
 	v.seal("credentials/base.enc.env", map[string]string{"OS_PASSWORD": "of-the-base-1", "TF_VAR_base": "in-the-base-2"}, newAge(t))
 	v.with("OS_PASSWORD", "of-the-environment-3")
-	must(t, v.Load())
+	must(t, v.OpenCredentials())
 	for variable, want := range map[string]string{"OS_PASSWORD": "of-the-environment-3", "TF_VAR_base": "in-the-base-2", "AWS_ACCESS_KEY_ID": "access-key-for-tests"} {
 		if got := v.Credentials[variable]; got != want {
 			t.Errorf("%s is %q", variable, got)
@@ -147,7 +147,7 @@ func TestLoadMasks(t *testing.T) {
 		variables[variable] = value
 	}
 	v.seal(vaultFile, variables)
-	must(t, v.Load())
+	must(t, v.OpenCredentials())
 	for text, want := range map[string]string{
 		"project-4711-of-ours": "project-4711-of-ours", "backend": "backend", "# created: now": "# created: now",
 		"of-the-cloud-3": "***", "secret-key-for-tests": "***", v.key.String(): "***",
@@ -156,7 +156,7 @@ func TestLoadMasks(t *testing.T) {
 			t.Errorf("%s is shown as %s", text, got)
 		}
 	}
-	if got := v.stderr.String(); got != "note: 1 of the credentials have fewer than 4 characters and cannot be masked\n" {
+	if got := v.stderr.String(); got != "note: 1 of the credentials are shorter than 4 characters and cannot be masked\n" {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -165,7 +165,7 @@ func TestLoadMasks(t *testing.T) {
 func TestLoadWithout(t *testing.T) {
 	v := newVault(t)
 	v.describe(`state: {http: {address: "https://state.example.org"}}`)
-	must(t, v.Load())
+	must(t, v.OpenCredentials())
 	if v.Store != nil || len(v.Credentials) > 0 || len(v.Recipients) > 0 {
 		t.Errorf("%v, %q, %q", v.Store, v.Credentials, v.Recipients)
 	}
@@ -175,17 +175,17 @@ func TestLoadWithout(t *testing.T) {
 // of the environment's own.
 func TestLoadToPlan(t *testing.T) {
 	v := newVault(t)
-	v.Result.Stage = "plan"
+	v.command.Reads = true
 	v.describe("credentials: [test]", "plan: {credentials: [reading]}", v.inBucket())
 	other := newAge(t)
 	v.sealTo(vaultFile, vaultVariables(), other)
 	v.seal("credentials/reading.enc.env", vaultVariables())
-	must(t, v.Load())
+	must(t, v.OpenCredentials())
 	if !slices.Equal(v.Recipients, []string{other.Recipient().String()}) {
 		t.Errorf("its readers are %q", v.Recipients)
 	}
 	v.write(vaultFile, "NAME=value\n")
-	refuses(t, v.Load(), vaultFile+" is not encrypted", "sops --encrypt --in-place "+vaultFile)
+	refuses(t, v.OpenCredentials(), vaultFile+" is not encrypted", "sops --encrypt --in-place "+vaultFile)
 }
 
 // Layers are chosen by their names.
@@ -196,10 +196,10 @@ func TestLoadLayer(t *testing.T) {
 	v.write("environments/test/app/main.tf", "")
 	for _, layer := range []string{"", "net", "app"} {
 		v.OnlyLayer = layer
-		must(t, v.Load())
+		must(t, v.OpenCredentials())
 	}
 	v.OnlyLayer = "nte"
-	refuses(t, v.Load(), `environment test has no layer "nte"`, "the layers of test are net, app")
+	refuses(t, v.OpenCredentials(), `environment test has no layer "nte"`, "the layers of test are net, app")
 }
 
 // What is missing or wrong is refused with the command that mends it.
@@ -214,15 +214,15 @@ func TestLoadRefuses(t *testing.T) {
 		"no identity":           {func(v *vault) { v.IdentityFile = "/nonexistent" }, "no age identity is given", "AGEKEY=file://"},
 		"another's file":        {func(v *vault) { v.sealTo(vaultFile, vaultVariables(), newAge(v.t)) }, vaultFile + " is encrypted to ", "ask one of its readers to add you"},
 		"an unset variable":     {func(v *vault) { v.write(vaultFile+".example", "OS_USERNAME=\n") }, vaultFile + " has no OS_USERNAME", set + "OS_USERNAME"},
-		"no key to the bucket":  {func(v *vault) { v.with("AWS_ACCESS_KEY_ID", "") }, "the credentials of test have no AWS_ACCESS_KEY_ID, by which", set + "AWS_ACCESS_KEY_ID"},
+		"no key to the bucket":  {func(v *vault) { v.with("AWS_ACCESS_KEY_ID", "") }, "the credentials of test have no AWS_ACCESS_KEY_ID, which opens", set + "AWS_ACCESS_KEY_ID"},
 		"no other half of it":   {func(v *vault) { v.with("AWS_SECRET_ACCESS_KEY", "") }, "the credentials of test have no AWS_SECRET_ACCESS_KEY", set + "AWS_SECRET_ACCESS_KEY"},
-		"a broken template":     {func(v *vault) { v.write(vaultFile+".example", "no dotenv\n") }, vaultFile + ".example is no dotenv file", "$EDITOR " + vaultFile + ".example"},
+		"a broken template":     {func(v *vault) { v.write(vaultFile+".example", "no dotenv\n") }, vaultFile + ".example is not a dotenv file", "$EDITOR " + vaultFile + ".example"},
 		"no credentials at all": {func(v *vault) { v.describe(v.inBucket()) }, "the credentials of test have no AWS_ACCESS_KEY_ID", set + "AWS_ACCESS_KEY_ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newVault(t)
 			c.change(v)
-			refuses(t, v.Load(), c.message, c.hint)
+			refuses(t, v.OpenCredentials(), c.message, c.hint)
 		})
 	}
 }
@@ -242,7 +242,7 @@ func TestRefuseUnset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newVault(t)
 			v.write(vaultFile+".example", c.template)
-			err := v.Load()
+			err := v.OpenCredentials()
 			if c.message != "" {
 				refuses(t, err, c.message, "")
 			} else if err != nil {
@@ -253,7 +253,7 @@ func TestRefuseUnset(t *testing.T) {
 	v := newVault(t)
 	must(t, os.Mkdir(filepath.Join(v.Repository, vaultFile+".example"), 0o755))
 	var refused *refusal.Error
-	if err := v.Load(); err == nil || errors.As(err, &refused) {
+	if err := v.OpenCredentials(); err == nil || errors.As(err, &refused) {
 		t.Errorf("a template that cannot be read: %v", err)
 	}
 }
@@ -289,7 +289,7 @@ func TestOpen(t *testing.T) {
 	}{
 		"its own":             {marker: of("test", deskPassphrase)},
 		"by the previous":     {marker: of("test", "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"), change: func(v *vault) { v.with(state.PreviousPassphrase, "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4") }},
-		"by another":          {marker: of("test", "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"), message: "STATE_PASSPHRASE in the credentials of test is not the passphrase that seals its state", hint: "git log -p -- " + vaultFile},
+		"by another":          {marker: of("test", "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"), message: "STATE_PASSPHRASE in the credentials of test is not the passphrase that encrypts its state", hint: "git log -p -- " + vaultFile},
 		"another's":           {marker: of("prod", deskPassphrase), message: `belongs to environment "prod"`, hint: "$EDITOR environments/test/environment.yaml"},
 		"not prepared":        {message: "has not been prepared for environment test", hint: "dagger call bootstrap --env=test"},
 		"no passphrase":       {marker: of("test", ""), change: func(v *vault) { v.with(state.Passphrase, "") }, message: "the credentials have no STATE_PASSPHRASE", hint: "openssl rand"},

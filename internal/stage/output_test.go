@@ -16,7 +16,7 @@ func TestShowAddresses(t *testing.T) {
 		"a.b\nc.d[\"x\"]\n": "test: a.b\ntest: c.d[\"x\"]\n",
 		"a.b\x1b[31m\n":     "test: a.b[31m\n",
 	} {
-		s, _, _ := quiet(t, "state-list")
+		s, _, _ := quiet(t, Command{Name: "state-list"})
 		showAddresses((&Layer{Run: s, Name: "test"}), []byte(list))
 		if got := s.Report.Masked(func(text string) string { return text }); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -28,14 +28,14 @@ func TestShowAddresses(t *testing.T) {
 func TestListNoState(t *testing.T) {
 	withoutTofu(t)
 	d := newDesk(t)
-	_, _ = d.ToolOutput.Write([]byte("Error: No state file was found!\n"))
+	_, _ = d.Printed.Write([]byte("Error: No state file was found!\n"))
 	must(t, listState(t.Context(), d.Layer))
 	d.says("test: nothing\n")
 }
 
 // Of the outputs the redactor knows those that are sensitive.
 func TestReadOutputs(t *testing.T) {
-	s, _, _ := quiet(t, "output")
+	s, _, _ := quiet(t, Command{Name: "output"})
 	r := &Layer{Run: s, Name: "test"}
 	outputs, err := r.readOutputs([]byte(`{"address": {"sensitive": false, "value": "open-canary-1"}, "password": {"sensitive": true, "value": "hidden-canary-2"}}`))
 	if err != nil || len(outputs) != 2 || !outputs["password"].Sensitive || string(outputs["address"].Value) != `"open-canary-1"` {
@@ -44,7 +44,7 @@ func TestReadOutputs(t *testing.T) {
 	if got := s.Mask.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(s.Mask.marked, []string{"hidden-canary-2"}) {
 		t.Errorf("it is shown as %q, and %q is marked", got, s.Mask.marked)
 	}
-	if _, err := r.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a known version" {
+	if _, err := r.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a version that is known here" {
 		t.Errorf("of no JSON: %v", err)
 	}
 }
@@ -56,16 +56,18 @@ func TestEach(t *testing.T) {
 	never := func(*Layer) error { t.Error("it begins"); return nil }
 	proved := `{"version":1,"environment":"test","proof":"` + fastProof("test", deskPassphrase) + `"}`
 	v := newVault(t)
-	refuses(t, Each(t.Context(), v.Run, never), "has not been prepared", "")
+	refuses(t, v.Open(t.Context()), "has not been prepared", "")
 	if len(v.Result.Timings) != 1 || v.Result.Timings[0].Step != "open" {
 		t.Errorf("%+v", v.Result.Timings)
 	}
 	v.marker = proved
+	must(t, v.Open(t.Context()))
 	if err := Each(t.Context(), v.Run, never); !errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("got %v", err)
 	}
 	v = newVault(t)
 	v.marker = proved
+	must(t, v.Open(t.Context()))
 	v.write("environments/test/main.tf", `data "external" "x" { program = ["id"] }`)
 	refuses(t, Each(t.Context(), v.Run, never), "runs a program", "")
 }

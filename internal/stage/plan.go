@@ -17,7 +17,7 @@ import (
 // Plan shows what an apply would change, and seals it. It takes no lock: it changes nothing, and
 // an apply refuses a plan that the state has moved away from.
 func Plan() Command {
-	p := &planning{}
+	p := &planRun{}
 	return Command{
 		Name: "plan", Help: "show what an apply would change",
 		Opens: State, Reads: true,
@@ -32,13 +32,13 @@ func Plan() Command {
 	}
 }
 
-// planning is one plan of an environment.
-type planning struct {
+// planRun is one plan of an environment.
+type planRun struct {
 	sealer Sealer
 	layers []report.Layer // that were planned
 }
 
-func (p *planning) run(ctx context.Context, r *Run) error {
+func (p *planRun) run(ctx context.Context, r *Run) error {
 	if err := p.sealer.Check(r); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (p *planning) run(ctx context.Context, r *Run) error {
 
 // propose shows the plan of one layer, and seals it. With after, the name of an earlier layer that
 // changes, it is made again when that has been applied.
-func (p *planning) propose(ctx context.Context, l *Layer, summary plan.Summary, after string) error {
+func (p *planRun) propose(ctx context.Context, l *Layer, summary plan.Summary, after string) error {
 	layer := report.Layer{Name: l.Name, Summary: summary}
 	l.Show(summary)
 	if after != "" {
@@ -83,7 +83,7 @@ func (p *planning) propose(ctx context.Context, l *Layer, summary plan.Summary, 
 
 // summary leaves summary.json for the comment, and returns its Markdown. A plan that failed has
 // one, too.
-func (p *planning) summary(r *Run) (string, error) {
+func (p *planRun) summary(r *Run) (string, error) {
 	e := report.Environment{Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
 	e = e.Masked(r.Mask.String)
 	data, err := json.MarshalIndent(e, "", "  ")

@@ -26,32 +26,6 @@ func TestDriftIn(t *testing.T) {
 	}
 }
 
-// A plan is read where it changes something, and for a check for drift where something
-// drifted.
-func TestToBeRead(t *testing.T) {
-	drifted := plan.Summary{Drift: []plan.Drift{{Address: "a.b"}}}
-	for name, c := range map[string]struct {
-		stage   string
-		code    int
-		summary plan.Summary
-		want    bool
-	}{
-		"changes":                       {stage: "plan", code: tofu.ExitChanges, want: true},
-		"changes of what drifted":       {stage: "apply", code: tofu.ExitChanges, summary: drifted, want: true},
-		"nothing":                       {stage: "plan"},
-		"drift, for a plan":             {stage: "plan", summary: drifted},
-		"drift, for a check of it":      {stage: "drift", summary: drifted, want: true},
-		"no drift, for a check of it":   {stage: "drift"},
-		"changes, for a check of drift": {stage: "drift", code: tofu.ExitChanges, want: true},
-	} {
-		s := &Run{}
-		s.Result.Stage = c.stage
-		if got := s.toBeRead(c.code, c.summary); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // A plan that could not be read is none.
 func TestReducedFails(t *testing.T) {
 	withoutTofu(t)
@@ -69,7 +43,7 @@ func TestWarn(t *testing.T) {
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "warning: a warning\n" {
 		t.Errorf("it says %q", text)
 	}
-	if len(d.Diagnostics) > 0 || d.ToolOutput.String() != "" {
-		t.Errorf("it keeps %v and %q", d.Diagnostics, d.ToolOutput.String())
+	if len(d.Diagnostics) > 0 || d.Printed.String() != "" {
+		t.Errorf("it keeps %v and %q", d.Diagnostics, d.Printed.String())
 	}
 }

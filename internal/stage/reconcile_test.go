@@ -38,10 +38,9 @@ func TestRecover(t *testing.T) {
 		"nothing": {before: func(*desk) {}, says: []string{"test: nothing was interrupted\n"}},
 		"a lost state": {before: func(d *desk) { d.lose() }, written: true,
 			says: []string{"lost.age is the state again, serial 8\n"}},
-		"litter":               {before: func(d *desk) { litter(d, "one"); litter(d, "two") }},
-		"a lock that is named": {before: func(d *desk) { d.locked("laptop"); d.LockID = "laptop" }, says: []string{"test: locked by root@host since "}},
-		"a lock of nobody":     {before: func(d *desk) { d.locked("laptop"); d.lose() }, message: "no journal names the lock of test", lock: "laptop"},
-		"one at work":          {before: func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}); d.lose() }, message: "run you (apply, begun", left: "you"},
+		"litter":           {before: func(d *desk) { litter(d, "one"); litter(d, "two") }},
+		"a lock of nobody": {before: func(d *desk) { d.locked("laptop"); d.lose() }, message: "no journal names the lock of test", lock: "laptop"},
+		"one at work":      {before: func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}); d.lose() }, message: "run you (apply, begun", left: "you"},
 		"a state that is damaged": {before: func(d *desk) {
 			must(t, d.Store.Write(t.Context(), lostKey(d.Layer)+"lost.age", []byte("x")))
 			litter(d, "one")
@@ -66,7 +65,7 @@ func TestRecover(t *testing.T) {
 				}
 				return false
 			}
-			err := recoverLayer(t.Context(), d.Layer)
+			err := recoverLayer(t.Context(), d.Layer, recoverOptions{})
 			switch {
 			case c.message != "":
 				refuses(t, err, c.message, "")
@@ -112,7 +111,7 @@ func TestRecoverFails(t *testing.T) {
 			}
 			return refused
 		}
-		if err := recoverLayer(t.Context(), d.Layer); err == nil {
+		if err := recoverLayer(t.Context(), d.Layer, recoverOptions{}); err == nil {
 			t.Errorf("without %s it is done", part)
 		}
 	}
@@ -144,12 +143,12 @@ func TestMendingOf(t *testing.T) {
 		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was made, and its provider tells no ID to import it by"},
 		"in flight, nothing to do": {account: journal.Outcome{InFlight: one("x.y", "id", "1")}},
 	} {
-		m := mendingOf(c.account, recorded)
+		m := correct(c.account, recorded)
 		if got := strings.Join(m.remove, " "); got != c.remove {
 			t.Errorf("%s: it removes %q", name, got)
 		}
-		if got := strings.Join(addresses(m.takeIn), " "); got != c.takeIn || got != "" && m.takeIn[0] != c.account.Made[0] {
-			t.Errorf("%s: it takes in %+v", name, m.takeIn)
+		if got := strings.Join(addresses(m.adopt), " "); got != c.takeIn || got != "" && m.adopt[0] != c.account.Created[0] {
+			t.Errorf("%s: it takes in %+v", name, m.adopt)
 		}
 		if got := strings.Join(m.open, " "); got != c.open {
 			t.Errorf("%s: open is %q", name, got)
@@ -159,8 +158,8 @@ func TestMendingOf(t *testing.T) {
 		}
 	}
 	// Of several, each is judged.
-	m := mendingOf(journal.Outcome{Created: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
-	if got := addresses(m.takeIn); !slices.Equal(got, []string{"x.y", "x.z"}) {
+	m := correct(journal.Outcome{Created: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
+	if got := addresses(m.adopt); !slices.Equal(got, []string{"x.y", "x.z"}) {
 		t.Errorf("it takes in %q", got)
 	}
 }
@@ -171,21 +170,21 @@ func TestMendingEnds(t *testing.T) {
 	const all = "the state holds all that was made"
 	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
 	for name, c := range map[string]struct {
-		m           mending
+		m           correction
 		account     journal.Outcome
 		found, left []journal.Entry
 		unknown     []string
 		open, notes string
 	}{
 		"nothing to do": {account: journal.Outcome{Created: one}, notes: all},
-		"taken in":      {m: mending{takeIn: one}},
-		"taken out":     {m: mending{remove: []string{"a.b"}}},
+		"taken in":      {m: correction{adopt: one}},
+		"taken out":     {m: correction{remove: []string{"a.b"}}},
 		"found":         {found: one},
 		"in flight":     {account: journal.Outcome{InFlight: one}},
-		"without an ID": {m: mending{open: []string{"c.d"}}, open: "c.d"},
+		"without an ID": {m: correction{open: []string{"c.d"}}, open: "c.d"},
 		"not found":     {unknown: []string{"e.f"}, open: "e.f"},
 		"left":          {left: one, open: "a.b", notes: "a.b was made, and could not be taken into the state: its id is 1"},
-		"all of them":   {m: mending{open: []string{"c.d"}}, left: one, unknown: []string{"e.f"}, open: "c.d a.b e.f", notes: "a.b was made, and could not be taken into the state: its id is 1"},
+		"all of them":   {m: correction{open: []string{"c.d"}}, left: one, unknown: []string{"e.f"}, open: "c.d a.b e.f", notes: "a.b was made, and could not be taken into the state: its id is 1"},
 	} {
 		open, notes := c.m.end(c.account, c.found, c.left, c.unknown)
 		if strings.Join(open, " ") != c.open || strings.Join(notes, "; ") != c.notes {

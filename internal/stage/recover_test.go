@@ -56,14 +56,14 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 	p.run("plan").must(t, Changes).says(t, "1 to create", "openstack_compute_keypair_v2.second")
 }
 
-func accounted(addresses string) func(*Options) { return func(o *Options) { o.Seen = addresses } }
+func accounted(addresses string) func(*call) { return func(o *call) { o.add("--seen=" + addresses) } }
 
 // dead has a run taken for dead after a second, and waits for it.
-func dead(o *Options) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
+func dead(o *call) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
 
 // killTofu kills the tofu of a run once n resources are made, and nothing else: as when it
 // has no memory left.
-func killTofu(t *testing.T, o Options, trace string, n int) {
+func killTofu(t *testing.T, o call, trace string, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -95,7 +95,7 @@ resource "terraform_data" "late" {
 }
 `)
 	p.run("bootstrap").must(t, Done)
-	e := p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 10) }).must(t, Failed)
+	e := p.runWhile("apply", func(o call) { killTofu(t, o, trace, 10) }).must(t, Failed)
 	e.says(t, "tofu was killed", "may not be in the state", "dagger call recover --env=test")
 	p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("unlock").must(t, Done).says(t, "unlocked")
@@ -119,7 +119,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 	p.secret["OS_AUTH_URL"], p.secret["OS_REGION_NAME"], p.secret["OS_TENANT_NAME"] = c.url+"/identity/v3/", openstack.Region, "slipway"
 	p.seal()
 	p.run("bootstrap").must(t, Done)
-	e := p.run("apply", func(o *Options) {
+	e := p.run("apply", func(o *call) {
 		work := o.Work
 		k.arm(0, func() {
 			for _, pid := range processes(work, "provider") {
@@ -129,7 +129,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 			}
 		})
 	}).must(t, Failed)
-	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was made", "dagger call recover --env=test looks for it")
+	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was created", "dagger call recover --env=test looks for it")
 	k.arm(0, nil)
 	p.run("apply").must(t, BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("recover").must(t, Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and the cloud has it")
@@ -144,7 +144,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(9, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
-	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 9) }).must(t, Failed)
+	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 9) }).must(t, Failed)
 	code, err := os.ReadFile(filepath.Join(p.dir, "environments/test/main.tf"))
 	if err != nil {
 		t.Fatal(err)
@@ -163,9 +163,9 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(6, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
-	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 6) }).must(t, Failed)
+	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 6) }).must(t, Failed)
 	for _, instant := range []time.Duration{300, 1500, 4000, 7000} {
-		cmd := p.start("recover", p.options(), io.Discard)
+		cmd := p.start(p.options("recover"), io.Discard)
 		time.Sleep(instant * time.Millisecond)
 		_ = cmd.Process.Kill()
 		if err := cmd.Wait(); err == nil {
@@ -186,7 +186,7 @@ func TestBlackBoxRecoverIsAlone(t *testing.T) {
 	trace := filepath.Join(forTools(t), "trace")
 	p := newProject(t, traced(3, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
-	p.runWhile("apply", func(o Options) { killTofu(t, o, trace, 3) }).must(t, Failed)
+	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 3) }).must(t, Failed)
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	p.store.failing(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
@@ -230,12 +230,12 @@ func TestBlackBoxForeignLock(t *testing.T) {
 	for _, stage := range []string{"unlock", "recover"} {
 		p.run(stage, dead).must(t, BadInput).says(t, "nothing shows that root@"+host+" is dead", "--lock-id=laptop-1")
 	}
-	p.run("unlock", func(o *Options) { o.LockID = "laptop-2" }).must(t, BadInput).says(t, `--lock-id is "laptop-2", and the lock's is laptop-1`)
+	p.run("unlock", func(o *call) { o.add("--lock-id=laptop-2") }).must(t, BadInput).says(t, `--lock-id is "laptop-2", and the lock's is laptop-1`)
 	p.run("apply").must(t, BadInput).says(t, "locked by root@"+host)
 	if lock, err := p.bucket().ReadLock(t.Context(), key); err != nil || lock == nil || lock.ID != "laptop-1" {
 		t.Fatalf("the lock is %v, %v", lock, err)
 	}
-	p.run("unlock", func(o *Options) { o.LockID = "laptop-1" }).must(t, Done)
+	p.run("unlock", func(o *call) { o.add("--lock-id=laptop-1") }).must(t, Done)
 	p.run("apply").must(t, Done)
 }
 
@@ -269,12 +269,12 @@ func TestBlackBoxSilentRun(t *testing.T) {
 			p.run("bootstrap").must(t, Done)
 			p.object("test/test.tfstate.tflock2", `{"ID":"other","Who":"somebody"}`)
 			began := time.Now()
-			e := p.runWhile("apply", func(o Options) {
+			e := p.runWhile("apply", func(o call) {
 				for len(tofus(o.Work)) == 0 || !p.isLocked() {
 					time.Sleep(20 * time.Millisecond)
 				}
 				p.store.failing(c.fault(p))
-			}, func(o *Options) { o.Beat = journal.Beat{Every: 100 * time.Millisecond, GiveUp: time.Second} })
+			}, func(o *call) { o.Beat = journal.Beat{Every: 100 * time.Millisecond, GiveUp: time.Second} })
 			p.store.failing(nil)
 			e.must(t, Failed).says(t, c.says)
 			if d := time.Since(began); name == "deposed" && d > 30*time.Second {

@@ -20,6 +20,7 @@ const forgeRepository = "acme/infra"
 // the plan of test, which makes a.b.
 type forge struct {
 	*Run
+	o githubOptions
 	*githubsim.Server
 	t              *testing.T
 	stdout, stderr *bytes.Buffer
@@ -34,10 +35,10 @@ func newForge(t *testing.T) *forge {
 	must(t, err)
 	sim.AddPull(forgeRepository, "alice", "Add a host", "Please.")
 	f := &forge{Server: sim, t: t}
-	f.Run, f.stdout, f.stderr = quiet(t, "report")
+	f.Run, f.stdout, f.stderr = quiet(t, Command{Name: "report"})
 	f.Env = ""
-	f.GitHub = GitHubOptions{Results: t.TempDir(), Context: t.TempDir(), Token: filepath.Join(t.TempDir(), "token")}
-	must(t, os.WriteFile(f.GitHub.Token, []byte("token-of-actions\n"), 0o600))
+	f.o = githubOptions{results: t.TempDir(), context: t.TempDir(), token: filepath.Join(t.TempDir(), "token")}
+	must(t, os.WriteFile(f.o.token, []byte("token-of-actions\n"), 0o600))
 	f.on("pull_request", "GITHUB_RUN_ID=17\n")
 	f.pull(forgeRepository)
 	f.planned("test", report.Environment{Name: "test", Layers: []report.Layer{{Name: "test", Summary: plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Create}}}}}})
@@ -50,15 +51,15 @@ func (f *forge) on(event, more string) {
 	server := httptest.NewServer(f.Server)
 	f.t.Cleanup(server.Close)
 	text := forgeJob + "GITHUB_API_URL=" + server.URL + "\nGITHUB_EVENT_NAME=" + event + "\n" + more
-	must(f.t, os.WriteFile(filepath.Join(f.GitHub.Context, "env"), []byte(text), 0o600))
-	must(f.t, os.RemoveAll(filepath.Join(f.GitHub.Context, "event.json")))
+	must(f.t, os.WriteFile(filepath.Join(f.o.context, "env"), []byte(text), 0o600))
+	must(f.t, os.RemoveAll(filepath.Join(f.o.context, "event.json")))
 }
 
 // pull has the event be of a pull request from a repository.
 func (f *forge) pull(from string) {
 	f.t.Helper()
 	text := `{"number": 1, "pull_request": {"number": 1, "head": {"sha": "` + strings.Repeat("a", 40) + `", "repo": {"full_name": "` + from + `"}}, "base": {"repo": {"full_name": "` + forgeRepository + `"}}}}`
-	must(f.t, os.WriteFile(filepath.Join(f.GitHub.Context, "event.json"), []byte(text), 0o600))
+	must(f.t, os.WriteFile(filepath.Join(f.o.context, "event.json"), []byte(text), 0o600))
 }
 
 // planned leaves what the plan of an environment found.
@@ -71,7 +72,7 @@ func (f *forge) planned(folder string, e report.Environment) {
 
 func (f *forge) leave(folder, summary string) {
 	f.t.Helper()
-	path := filepath.Join(f.GitHub.Results, folder, summaryName)
+	path := filepath.Join(f.o.results, folder, report.FileName)
 	must(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must(f.t, os.WriteFile(path, []byte(summary), 0o600))
 }
@@ -101,7 +102,7 @@ const forgeRun = "https://github.example.org/acme/infra/actions/runs/17"
 // the summary of the job.
 func TestComment(t *testing.T) {
 	f := newForge(t)
-	must(t, comment(t.Context(), f.Run))
+	must(t, comment(t.Context(), f.Run, f.o))
 	for where, text := range map[string]string{"the comment": f.body(), "the summary": f.shown()} {
 		if !strings.HasPrefix(text, "## Plans\n\n") || !strings.Contains(text, "1 to create") || !strings.Contains(text, "a.b") {
 			t.Errorf("%s is %q", where, text)
@@ -124,7 +125,7 @@ func TestCommentFooter(t *testing.T) {
 	} {
 		f := newForge(t)
 		f.on("push", c.more)
-		must(t, comment(t.Context(), f.Run))
+		must(t, comment(t.Context(), f.Run, f.o))
 		if got := f.shown(); !strings.Contains(got, c.has) || strings.Contains(got, c.hasNot) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -140,12 +141,12 @@ func TestCommentNowhere(t *testing.T) {
 	}{
 		"a push":         {func(f *forge) { f.on("push", "") }, "the event push has no pull request to comment on\n"},
 		"a fork":         {func(f *forge) { f.pull("eve/infra") }, "pull request 1 comes from a fork, whose runs may not comment\n"},
-		"a dry run":      {func(f *forge) { f.GitHub.DryRun = true }, ""},
-		"without GitHub": {func(f *forge) { f.GitHub.DryRun, f.GitHub.Context = true, "/nonexistent" }, ""},
+		"a dry run":      {func(f *forge) { f.o.dryRun = true }, ""},
+		"without GitHub": {func(f *forge) { f.o.dryRun, f.o.context = true, "/nonexistent" }, ""},
 	} {
 		f := newForge(t)
 		c.change(f)
-		must(t, comment(t.Context(), f.Run))
+		must(t, comment(t.Context(), f.Run, f.o))
 		if writes := f.Writes(); len(writes) > 0 || f.stderr.String() != c.says || !strings.Contains(f.shown(), "1 to create") {
 			t.Errorf("%s: it writes %q and says %q: %s", name, writes, f.stderr.String(), f.shown())
 		}
@@ -156,8 +157,8 @@ func TestCommentNowhere(t *testing.T) {
 func TestCommentFailed(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "no wood is left"})
-	f.GitHub.Environments = []string{"lab"}
-	if err := comment(t.Context(), f.Run); err == nil || err.Error() != "could not be planned: lab, prod" {
+	f.o.envs = []string{"lab"}
+	if err := comment(t.Context(), f.Run, f.o); err == nil || err.Error() != "could not be planned: lab, prod" {
 		t.Errorf("got %v", err)
 	}
 	for _, want := range []string{"1 to create", "no wood is left", "its plan ended without a result"} {
@@ -172,7 +173,7 @@ func TestCommentMasks(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "the canary-of-the-cloud, and token-of-actions"})
 	f.Mask.Add("canary-of-the-cloud")
-	if err := comment(t.Context(), f.Run); err == nil {
+	if err := comment(t.Context(), f.Run, f.o); err == nil {
 		t.Error("the job does not fail")
 	}
 	if body := f.body(); strings.Contains(body, "canary") || strings.Contains(body, "token-of") || !strings.Contains(body, "the ***, and ***") {
@@ -187,19 +188,19 @@ func TestCommentRefuses(t *testing.T) {
 		change func(f *forge)
 		want   string
 	}{
-		"no results":          {func(f *forge) { f.GitHub.Results = t.TempDir() }, "there is no result of any environment"},
-		"no context":          {func(f *forge) { f.GitHub.Context = "/nonexistent" }, "nothing says which repository of GitHub this is"},
-		"no token":            {func(f *forge) { f.GitHub.Token = "/nonexistent" }, "no token for GitHub is given"},
+		"no results":          {func(f *forge) { f.o.results = t.TempDir() }, "there is no result of any environment"},
+		"no context":          {func(f *forge) { f.o.context = "/nonexistent" }, "nothing says which repository of GitHub this is"},
+		"no token":            {func(f *forge) { f.o.token = "/nonexistent" }, "no token for GitHub is given"},
 		"a wrong token":       {func(f *forge) { f.Inject(githubsim.Fault{Status: 401, Body: `{"message": "Bad credentials"}`}) }, "Bad credentials"},
 		"no JSON":             {func(f *forge) { f.leave("test", "{") }, unknown},
 		"of another version":  {func(f *forge) { f.leave("test", `{"name": "test", "layers": 3}`) }, unknown},
 		"of another's":        {func(f *forge) { f.leave("test", `{"name": "prod"}`) }, unknown},
-		"a folder for a file": {func(f *forge) { f.leave("prod/"+summaryName, "") }, "is a directory"},
+		"a folder for a file": {func(f *forge) { f.leave("prod/"+report.FileName, "") }, "is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newForge(t)
 			c.change(f)
-			err := comment(t.Context(), f.Run)
+			err := comment(t.Context(), f.Run, f.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(f.Comments(forgeRepository, 1)) > 0 {
 				t.Errorf("got %v and %+v", err, f.Comments(forgeRepository, 1))
 			}

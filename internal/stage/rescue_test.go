@@ -37,9 +37,9 @@ func TestRescue(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(d.Dir, "errored.tfstate"), []byte(c.file), 0o600))
 			}
 			if c.told != "" {
-				d.event(nil)(tofu.Event{Type: "log", State: json.RawMessage(c.told)})
+				d.event(tofu.Event{Type: "log", State: json.RawMessage(c.told)})
 			}
-			d.event(nil)(tofu.Event{Type: "log"})
+			d.event(tofu.Event{Type: "log"})
 			if c.refusing {
 				d.fault = func(w http.ResponseWriter, r *http.Request) bool {
 					if r.Method == http.MethodPut {
@@ -67,7 +67,7 @@ func TestRescue(t *testing.T) {
 			copied, err := d.Store.Read(t.Context(), lostKey(d.Layer)+"me.age")
 			said := d.Stderr.(*bytes.Buffer).String()
 			if c.refusing {
-				if !strings.Contains(said, "the store takes no copy of the lost state either: keep recovery/test.tfstate.age") {
+				if !strings.Contains(said, "the store does not take a copy of the lost state either: keep recovery/test.tfstate.age") {
 					t.Errorf("it says %q", said)
 				}
 				return
@@ -117,7 +117,7 @@ func TestRestoreSeveral(t *testing.T) {
 		must(t, err)
 		must(t, d.Store.Write(t.Context(), lostKey(d.Layer)+serial+".age", sealed))
 	}
-	lost, err := ListLost(t.Context(), d.Layer)
+	lost, err := ListLost(t.Context(), d.Layer, "")
 	must(t, err)
 	if len(lost) != 2 {
 		t.Fatalf("%+v", lost)
@@ -144,19 +144,19 @@ func TestRestoreSeveral(t *testing.T) {
 	d.says("7.age is the state again, serial 7\n")
 	d.says("8.age is the state again, serial 8\n")
 	must(t, RestoreLost(t.Context(), d.Layer, lost[:1]))
-	d.says("7.age is not newer than the state in the store (serial 7, there 8): left alone\n")
+	d.says("7.age is not newer than the state in the store (serial 7, there 8): ignored\n")
 }
 
 // The state that came with the result of the run that lost it is found, too.
 func TestLostStatesFrom(t *testing.T) {
 	d := newDesk(t)
-	d.From = t.TempDir()
-	if found, err := ListLost(t.Context(), d.Layer); err != nil || len(found) != 0 {
+	from := t.TempDir()
+	if found, err := ListLost(t.Context(), d.Layer, from); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
-	must(t, os.MkdirAll(filepath.Join(d.From, "recovery"), 0o755))
-	must(t, os.WriteFile(filepath.Join(d.From, "recovery", LostName(d.Layer)), []byte("sealed"), 0o600))
-	found, err := ListLost(t.Context(), d.Layer)
+	must(t, os.MkdirAll(filepath.Join(from, "recovery"), 0o755))
+	must(t, os.WriteFile(filepath.Join(from, "recovery", LostName(d.Layer)), []byte("sealed"), 0o600))
+	found, err := ListLost(t.Context(), d.Layer, from)
 	if err != nil || len(found) != 1 || found[0].key != "" || string(found[0].sealed) != "sealed" || found[0].name != "recovery/test.tfstate.age" {
 		t.Errorf("%+v, %v", found, err)
 	}

@@ -54,8 +54,8 @@ type Timing struct {
 
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// end writes the result and the report, and returns the exit code.
-func (r *Run) end(err error) int {
+// End writes the result and the report, and returns the exit code. Main calls it.
+func (r *Run) End(err error) int {
 	result := &r.Result
 	var input *refusal.Error
 	switch {

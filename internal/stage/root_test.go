@@ -3,77 +3,17 @@ package stage
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"slipway/internal/environment"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
-
-// at is a diagnostic with a place in a file.
-func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
-	e, _ := tofu.ReadEvent([]byte(`{"type":"diagnostic","diagnostic":{"range":{"filename":"main.tf"}}}`))
-	d.Range = e.Diagnostic.Range
-	d.Range.Start.Line = line
-	return d
-}
-
-// All of an output that has no end is taken, and only its first part is kept, whichever
-// way it comes.
-func TestNoise(t *testing.T) {
-	var n ToolOutput
-	write := func(text string, kept int) {
-		t.Helper()
-		before := len(n.String())
-		if taken, err := n.Write([]byte(text)); taken != len(text) || err != nil || len(n.String())-before != kept {
-			t.Errorf("%d and %v of %d, of which %d are kept, want %d", taken, err, len(text), len(n.String())-before, kept)
-		}
-	}
-	write("one ", 4)
-	write(strings.Repeat("x", maxNoise-5), maxNoise-5)
-	write("two", 1)
-	write("three", 0)
-	if text := n.String(); !strings.HasPrefix(text, "one xx") || !strings.HasSuffix(text, "xxt") {
-		t.Error("it is not the first part")
-	}
-	n.Reset()
-	if n.String() != "" {
-		t.Error("it is not empty again")
-	}
-	// As os/exec does it with what a tool prints.
-	const all = maxNoise + 1000
-	if taken, err := io.Copy(&n, io.LimitReader(endless{}, all)); taken != all || err != nil || len(n.String()) != maxNoise {
-		t.Errorf("%d and %v, of which %d are kept", taken, err, len(n.String()))
-	}
-}
-
-// Both outputs of a tool may write at once.
-func TestNoiseAtOnce(t *testing.T) {
-	var n ToolOutput
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for range 1000 {
-				_, _ = n.Write([]byte("a line\n"))
-			}
-		})
-	}
-	group.Wait()
-	if got := strings.Count(n.String(), "a line\n"); got != 4000 {
-		t.Errorf("%d lines are kept", got)
-	}
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // What tofu says of the state itself has neither an address nor a place, and says so.
 func TestOfState(t *testing.T) {
@@ -113,27 +53,11 @@ func TestComplainsOfState(t *testing.T) {
 	}
 }
 
-// A diagnostic is explained with where it is, as far as that is known, and line by line.
-func TestExplain(t *testing.T) {
-	for want, d := range map[string]tofu.Diagnostic{
-		"error: No wood":                          {Severity: "error", Summary: "No wood"},
-		"error: No wood (a.b)":                    {Severity: "error", Summary: "No wood", Address: "a.b"},
-		"error: No wood (main.tf:7)":              at(7, tofu.Diagnostic{Severity: "error", Summary: "No wood"}),
-		"warning: No wood (a.b, main.tf:7)":       at(7, tofu.Diagnostic{Severity: "warning", Summary: "No wood", Address: "a.b"}),
-		"error: No wood\n  Chop some.\n  \n  Go!": {Severity: "error", Summary: "No wood", Detail: "\nChop some.\n\nGo!\n"},
-		"error: No[31m wood (a.b)\n  Go!":         {Severity: "error", Summary: "No\x1b[31m wood", Address: "a\x07.b", Detail: "Go\u202e!"},
-	} {
-		if got := explain(d); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // What tofu says of a failure is shown where all secrets are known that it may hold, and
 // else only what it says of the state.
 func TestFailed(t *testing.T) {
 	withoutTofu(t)
-	const dropped = "test: what tofu said of this is dropped, as it may hold secrets: "
+	const dropped = "test: tofu's own words are dropped because they may hold secrets: "
 	warning := tofu.Diagnostic{Severity: "warning", Summary: "Old wood"}
 	failure := tofu.Diagnostic{Severity: "error", Summary: "No wood", Detail: "Chop some."}
 	ofState := tofu.Diagnostic{Severity: "error", Summary: "Failed to save state"}
@@ -155,7 +79,7 @@ func TestFailed(t *testing.T) {
 		"of init that was not":  {command: "init", err: errors.New("run tofu init"), want: "run tofu init"},
 		"of init, stopped":      {ctx: stopped, command: "init", err: errors.New("run tofu init"), want: "tofu init of test was stopped"},
 		"in doubt": {command: "apply", unwritten: true, diagnostics: []tofu.Diagnostic{warning, failure, ofState}, noise: "canary",
-			complaints: "test: error: dropped\ntest: error: Failed to save state\n" + dropped + "the state that this run made could not be written, and its sensitive values are not known\n", want: "tofu apply of test failed"},
+			complaints: "test: error: dropped\ntest: error: Failed to save state\n" + dropped + "the state of this run could not be written, and its sensitive values are not known\n", want: "tofu apply of test failed"},
 		"in doubt, of the state only": {command: "apply", unwritten: true, diagnostics: []tofu.Diagnostic{warning, ofState},
 			complaints: "test: error: Failed to save state\n", want: "tofu apply of test failed"},
 		"in doubt, with nothing": {command: "apply", unwritten: true, want: "tofu apply of test failed"},
@@ -165,9 +89,9 @@ func TestFailed(t *testing.T) {
 			complaints: dropped + "the state could not be read, and its sensitive values are not known\n", want: "tofu plan of test failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, _ := quiet(t, "apply")
+			s, _, _ := quiet(t, Command{Name: "apply"})
 			r := &Layer{Run: s, Name: "test", Unwritten: c.unwritten, Diagnostics: c.diagnostics}
-			_, _ = r.ToolOutput.Write([]byte(c.noise))
+			_, _ = r.Printed.Write([]byte(c.noise))
 			if c.ctx == nil {
 				c.ctx = t.Context()
 			}
@@ -177,7 +101,7 @@ func TestFailed(t *testing.T) {
 			if got := s.Complaints.String(); got != c.complaints {
 				t.Errorf("it complains %q, want %q", got, c.complaints)
 			}
-			if r.ToolOutput.String() != "" {
+			if r.Printed.String() != "" {
 				t.Error("the next command says it once more")
 			}
 		})
@@ -212,7 +136,7 @@ func TestWithoutTofu(t *testing.T) {
 	d := newDesk(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
 	_, listed := d.Outputs(t.Context())
-	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.Learn(t.Context()), "state list": listState(t.Context(), d.Layer), "output": listed} {
+	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.learn(t.Context()), "state list": listState(t.Context(), d.Layer), "output": listed} {
 		if !errors.Is(err, tofu.ErrNotStarted) {
 			t.Errorf("%s: %v", command, err)
 		}
@@ -242,7 +166,7 @@ func newLayers(t *testing.T, variables map[string]string) *vault {
 		all[variable] = value
 	}
 	v.seal(vaultFile, all)
-	must(t, v.Load())
+	must(t, v.OpenCredentials())
 	return v
 }
 
@@ -252,7 +176,7 @@ func TestRoots(t *testing.T) {
 	for layer, want := range map[string][]string{"": {"net", "app"}, "app": {"app"}} {
 		v := newLayers(t, map[string]string{"OS_PASSWORD": "of-the-cloud-3", "ANSIBLE_PASSWORD": "of-another-4", "SMTP_PASSWORD": "of-another-5"})
 		v.OnlyLayer = layer
-		roots, err := Layers(v.Run)
+		roots, err := All(v.Run)
 		must(t, err)
 		var names, rows []string
 		for _, r := range roots {
@@ -260,7 +184,7 @@ func TestRoots(t *testing.T) {
 			if r.Key != "test/"+r.Name+".tfstate" || r.Dir != v.Path("repository/environments/test", r.Name) || r.Config.Path != r.Name {
 				t.Errorf("%s: %q, %q, %+v", r.Name, r.Key, r.Dir, r.Config)
 			}
-			if r.Tool.Dir != r.Dir || !slices.Contains(r.Tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.Tool.Stderr != &r.ToolOutput {
+			if r.Tool.Dir != r.Dir || !slices.Contains(r.Tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.Tool.Stderr != &r.Printed {
 				t.Errorf("%s: %+v", r.Name, r.Tool)
 			}
 			if _, err := os.Stat(filepath.Join(r.Dir, "main.tf")); err != nil {
@@ -270,7 +194,7 @@ func TestRoots(t *testing.T) {
 		for _, row := range v.Result.Layers {
 			rows = append(rows, row.Name)
 		}
-		if !slices.Equal(names, want) || !slices.Equal(rows, want) || v.Tools == nil {
+		if !slices.Equal(names, want) || !slices.Equal(rows, want) {
 			t.Errorf("%q, %q", names, rows)
 		}
 		if got := v.stderr.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
@@ -278,7 +202,7 @@ func TestRoots(t *testing.T) {
 		}
 	}
 	v := newLayers(t, nil)
-	_, err := Layers(v.Run)
+	_, err := All(v.Run)
 	must(t, err)
 	if got := v.stderr.String(); strings.Contains(got, "is not given") {
 		t.Errorf("it says %q", got)
@@ -290,12 +214,19 @@ func TestRoots(t *testing.T) {
 func TestRootsRefuses(t *testing.T) {
 	v := newLayers(t, nil)
 	v.write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
-	_, err := Layers(v.Run)
+	_, err := All(v.Run)
 	refuses(t, err, `data "external" runs a program, and environment test does not allow it`, "")
 	v = newLayers(t, map[string]string{state.Passphrase: "weak"})
-	_, err = Layers(v.Run)
+	_, err = All(v.Run)
 	refuses(t, err, "STATE_PASSPHRASE has 4 characters", "")
 	v = newLayers(t, map[string]string{"HTTP_PROXY": "http://me:canary@proxy.example.org"})
-	_, err = Layers(v.Run)
+	_, err = All(v.Run)
 	refuses(t, err, "HTTP_PROXY sends a password", "")
+}
+
+func at(line int, d tofu.Diagnostic) tofu.Diagnostic {
+	e, _ := tofu.ReadEvent([]byte(`{"type":"diagnostic","diagnostic":{"range":{"filename":"main.tf"}}}`))
+	d.Range = e.Diagnostic.Range
+	d.Range.Start.Line = line
+	return d
 }

@@ -89,12 +89,12 @@ func Main(ctx context.Context, c Command, o Options) int {
 	if ctx.Err() != nil {
 		err = errors.Join(errors.New("the run was stopped before it finished"), err)
 	}
-	return r.end(err)
+	return r.End(err)
 }
 
 // work opens what the command needs, and runs it.
 func (r *Run) work(ctx context.Context) error {
-	err := r.open(ctx)
+	err := r.Open(ctx)
 	switch {
 	case err == nil:
 		return r.command.Run(ctx, r)
@@ -104,8 +104,8 @@ func (r *Run) work(ctx context.Context) error {
 	return err
 }
 
-// open opens what the command needs.
-func (r *Run) open(ctx context.Context) error {
+// Open opens what the command needs. Main does it.
+func (r *Run) Open(ctx context.Context) error {
 	switch r.command.Opens {
 	case Credentials:
 		return r.Timed("open", r.OpenCredentials)

@@ -30,7 +30,7 @@ type Sealer struct {
 	Keep     bool          // in the state's bucket, too
 	Lifetime time.Duration // after which the plan can no longer be applied
 
-	programs func() (map[string]string, error)
+	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
 	parts    []manifest.Part
 }
 
@@ -46,7 +46,9 @@ func (s *Sealer) Check(r *Run) error {
 	if s.Keep && r.Store == nil {
 		return refusal.New("dagger call plan-files --env="+r.Env+" export --path=.slipway/plan", "the state of %s is not in a bucket, so its plan cannot be kept there", r.Env)
 	}
-	s.programs = digestPrograms()
+	if s.Programs == nil {
+		s.Programs = digestPrograms()
+	}
 	return nil
 }
 
@@ -57,7 +59,7 @@ func (s *Sealer) Digest(r *Run) string { return manifest.PlanDigest(r.Env, s.par
 // be kept. With after, the name of an earlier layer that changes, there is no plan to seal: this
 // layer has to be planned again then.
 func (s *Sealer) Seal(ctx context.Context, l *Layer, summary plan.Summary, after string) error {
-	bindings, err := bind(ctx, l, s.programs)
+	bindings, err := bind(ctx, l, s.Programs)
 	if err != nil {
 		return err
 	}

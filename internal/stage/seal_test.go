@@ -21,24 +21,23 @@ import (
 // What cannot stand in a manifest, or be kept, is refused before anything is planned.
 func TestCheckSeal(t *testing.T) {
 	for name, c := range map[string]struct {
-		o             Options
+		o             Sealer
 		bucket        bool
 		message, hint string // empty: it may be planned
 	}{
 		"nothing named":         {},
-		"commits":               {o: Options{Commit: strings.Repeat("a1", 20), Base: "0123456"}},
-		"a branch":              {o: Options{Commit: "main"}, message: `--commit is "main", which is no commit's hash`, hint: "git rev-parse HEAD"},
-		"a branch as the base":  {o: Options{Base: "main"}, message: `--base is "main"`},
-		"kept in a bucket":      {o: Options{Keep: true}, bucket: true},
-		"kept without a bucket": {o: Options{Keep: true}, message: "the state of test is in no bucket, so its plan cannot be kept there", hint: "dagger call plan-files --env=test export --path=.slipway/plan"},
+		"commits":               {o: Sealer{Commit: strings.Repeat("a1", 20), Base: "0123456"}},
+		"a branch":              {o: Sealer{Commit: "main"}, message: `--commit is "main", which is not the hash of a commit`, hint: "git rev-parse HEAD"},
+		"a branch as the base":  {o: Sealer{Base: "main"}, message: `--base is "main"`},
+		"kept in a bucket":      {o: Sealer{Keep: true}, bucket: true},
+		"kept without a bucket": {o: Sealer{Keep: true}, message: "the state of test is not in a bucket, so its plan cannot be kept there", hint: "dagger call plan-files --env=test export --path=.slipway/plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Run{Options: c.o}
-			s.Env = "test"
+			r := &Run{Options: Options{Env: "test"}}
 			if c.bucket {
-				s.Store = &state.Store{}
+				r.Store = &state.Store{}
 			}
-			if err := s.CheckSeal(); c.message != "" {
+			if err := c.o.Check(r); c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
@@ -50,13 +49,13 @@ func TestCheckSeal(t *testing.T) {
 const aPlan = "plan with values"
 
 // planning is a desk that has just made a plan.
-func planning(t *testing.T) *desk {
+func planning(t *testing.T) *planDesk {
 	t.Helper()
-	d := newDesk(t)
+	d := newPlanDesk(t)
 	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
 	d.Inputs = "sha256:" + strings.Repeat("a", 64)
-	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
-	d.PlanLifetime, d.Commit, d.Base = time.Hour, "0123456", "6543210"
+	d.sealer = Sealer{Commit: "0123456", Base: "6543210", Lifetime: time.Hour, Programs: func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }}
+	d.source.Programs = d.sealer.Programs
 	d.Dir = d.Path("repository")
 	must(t, Folder(d.Layer.Run).Make("plans", "repository"))
 	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte(aPlan)))
@@ -76,14 +75,14 @@ func TestSeal(t *testing.T) {
 		says  string
 	}{
 		"for the result":         {},
-		"kept":                   {keep: true, says: "test: the plan is kept until it is applied, " + time.Now().Add(time.Hour).UTC().Format(time.DateOnly) + " at the latest\n"},
+		"kept":                   {keep: true, says: "test: the plan is kept until it is applied, or until " + time.Now().Add(time.Hour).UTC().Format(time.DateOnly) + "\n"},
 		"of a later layer":       {after: "net"},
 		"of a later layer, kept": {after: "net", keep: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
-			d.Keep = c.keep
-			must(t, d.Seal(t.Context(), aLoss, c.after))
+			d.sealer.Keep = c.keep
+			must(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, c.after))
 			folder := filepath.Join(d.Out, "plan", "test")
 			data, err := os.ReadFile(filepath.Join(folder, manifestName))
 			must(t, err)
@@ -93,8 +92,8 @@ func TestSeal(t *testing.T) {
 				!m.Changes || len(m.Losses) != 1 || m.Expires.Sub(m.Created) != time.Hour || m.Bindings.Inputs != d.Inputs || m.Bindings.LockFile != manifest.Digest([]byte("locks")) {
 				t.Errorf("%+v", m)
 			}
-			if len(d.sealed) != 1 || d.sealed[0].Layer != "test" || string(d.sealed[0].Data) != string(data) {
-				t.Errorf("the digest would be of %+v", d.sealed)
+			if len(d.sealer.parts) != 1 || d.sealer.parts[0].Layer != "test" || string(d.sealer.parts[0].Data) != string(data) {
+				t.Errorf("the digest would be of %+v", d.sealer.parts)
 			}
 			sealed, err := os.ReadFile(filepath.Join(folder, planName))
 			if c.after != "" {
@@ -108,15 +107,15 @@ func TestSeal(t *testing.T) {
 			must(t, err)
 			var keys []string
 			for _, o := range objects {
-				keys = append(keys, strings.TrimPrefix(o.Key, d.kept()))
+				keys = append(keys, strings.TrimPrefix(o.Key, kept(d.Layer)))
 			}
 			want := map[[2]bool]string{{true, true}: "manifest.json plan.age", {true, false}: "manifest.json"}[[2]bool{c.keep, c.after == ""}]
 			if got := strings.Join(keys, " "); got != want {
 				t.Errorf("kept: %q", got)
 			}
 			if c.keep && c.after == "" {
-				kept, err := d.Store.Read(t.Context(), d.kept()+planName)
-				if err != nil || string(kept) != string(sealed) {
+				stored, err := d.Store.Read(t.Context(), kept(d.Layer)+planName)
+				if err != nil || string(stored) != string(sealed) {
 					t.Errorf("another is kept: %v", err)
 				}
 			}
@@ -127,16 +126,16 @@ func TestSeal(t *testing.T) {
 	}
 	d := planning(t)
 	must(t, os.Remove(d.LockFile()))
-	must(t, d.Seal(t.Context(), plan.Summary{}, ""))
-	if m, err := manifest.Open(d.sealed[0].Data, deskPassphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
+	must(t, d.sealer.Seal(t.Context(), d.Layer, plan.Summary{}, ""))
+	if m, err := manifest.Open(d.sealer.parts[0].Data, deskPassphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
 		t.Errorf("of nothing, without providers: %+v, %v", m, err)
 	}
 }
 
 // A plan that cannot be sealed, or kept, is none.
 func TestSealFails(t *testing.T) {
-	refusing := func(d *desk, method, suffix string) {
-		d.Keep = true
+	refusing := func(d *planDesk, method, suffix string) {
+		d.sealer.Keep = true
 		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
 			refused := r.Method == method && (strings.HasSuffix(r.URL.Path, suffix) || strings.Contains(r.URL.RawQuery, suffix))
 			if refused {
@@ -145,36 +144,38 @@ func TestSealFails(t *testing.T) {
 			return refused
 		}
 	}
-	folder := func(d *desk, name string) {
+	folder := func(d *planDesk, name string) {
 		must(t, os.MkdirAll(filepath.Join(d.Out, "plan", "test", name), 0o755))
 	}
 	for name, c := range map[string]struct {
-		before func(d *desk)
+		before func(d *planDesk)
 		want   string
 	}{
-		"without the tools' digests": {func(d *desk) { d.Tools = func() (map[string]string, error) { return nil, errors.New("no digest") } }, "no digest"},
-		"a link for a lock file": {func(d *desk) {
+		"without the tools' digests": {func(d *planDesk) {
+			d.sealer.Programs = func() (map[string]string, error) { return nil, errors.New("no digest") }
+		}, "no digest"},
+		"a link for a lock file": {func(d *planDesk) {
 			must(t, os.Remove(d.LockFile()))
 			must(t, os.Symlink("/etc/passwd", d.LockFile()))
 		}, "is no regular file"},
-		"no plan":          {func(d *desk) { must(t, os.Remove(d.PlanFile())) }, "no such file"},
-		"nobody to read":   {func(d *desk) { d.Recipients = nil }, "no age recipient"},
-		"no passphrase":    {func(d *desk) { d.Credentials = nil }, "without a passphrase"},
-		"no place":         {func(d *desk) { must(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
-		"no manifest":      {func(d *desk) { folder(d, manifestName) }, "is a directory"},
-		"no sealed plan":   {func(d *desk) { folder(d, planName) }, "is a directory"},
-		"not kept":         {func(d *desk) { refusing(d, http.MethodPut, planName) }, "403"},
-		"kept in part":     {func(d *desk) { refusing(d, http.MethodPut, manifestName) }, "403"},
-		"others not known": {func(d *desk) { refusing(d, http.MethodGet, "list-type=2") }, "403"},
-		"others not taken away": {func(d *desk) {
+		"no plan":          {func(d *planDesk) { must(t, os.Remove(d.PlanFile())) }, "no such file"},
+		"nobody to read":   {func(d *planDesk) { d.Recipients = nil }, "no age recipient"},
+		"no passphrase":    {func(d *planDesk) { d.Credentials = nil }, "without a passphrase"},
+		"no place":         {func(d *planDesk) { must(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
+		"no manifest":      {func(d *planDesk) { folder(d, manifestName) }, "is a directory"},
+		"no sealed plan":   {func(d *planDesk) { folder(d, planName) }, "is a directory"},
+		"not kept":         {func(d *planDesk) { refusing(d, http.MethodPut, planName) }, "403"},
+		"kept in part":     {func(d *planDesk) { refusing(d, http.MethodPut, manifestName) }, "403"},
+		"others not known": {func(d *planDesk) { refusing(d, http.MethodGet, "list-type=2") }, "403"},
+		"others not taken away": {func(d *planDesk) {
 			refusing(d, http.MethodDelete, manifestName)
-			d.PlanLifetime = -48 * time.Hour
+			d.sealer.Lifetime = -48 * time.Hour
 		}, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
 			c.before(d)
-			if err := d.Seal(t.Context(), aLoss, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := d.sealer.Seal(t.Context(), d.Layer, aLoss, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -184,12 +185,12 @@ func TestSealFails(t *testing.T) {
 // With each plan that is kept, those that have been of no use for a day are taken away.
 func TestKeepTakesAway(t *testing.T) {
 	d := planning(t)
-	d.Keep = true
+	d.sealer.Keep = true
 	for lifetime, want := range map[time.Duration]int{-23 * time.Hour: 3, -48 * time.Hour: 0} {
-		must(t, d.Store.Write(t.Context(), d.keptPlans()+"old/"+manifestName, []byte("old")))
-		d.PlanLifetime = lifetime
-		must(t, d.Seal(t.Context(), aLoss, ""))
-		if objects, err := d.Store.List(t.Context(), d.keptPlans()); err != nil || len(objects) != want {
+		must(t, d.Store.Write(t.Context(), keptPlans(d.Layer)+"old/"+manifestName, []byte("old")))
+		d.sealer.Lifetime = lifetime
+		must(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, ""))
+		if objects, err := d.Store.List(t.Context(), keptPlans(d.Layer)); err != nil || len(objects) != want {
 			t.Errorf("plans for %s: %d are left, %v", lifetime, len(objects), err)
 		}
 	}
@@ -199,11 +200,11 @@ func TestKeepTakesAway(t *testing.T) {
 func TestDigestTools(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	if found, err := digestTools()(); err == nil {
+	if found, err := digestPrograms()(); err == nil {
 		t.Errorf("without tofu: %v", found)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "tofu"), []byte("a program"), 0o700))
-	found, err := digestTools()()
+	found, err := digestPrograms()()
 	must(t, err)
 	self, err := os.Executable()
 	must(t, err)
@@ -238,8 +239,8 @@ func TestImages(t *testing.T) {
 		"no pins":        {pins: filepath.Join(dir, "broken"), want: "broken: line 1"},
 		"not to be read": {pins: filepath.Join(dir, "pins", "x"), want: "not a directory"},
 	} {
-		images, err := (&Run{Options: Options{PinsFile: c.pins}}).Images()
-		if len(images) != c.images || c.images > 0 && images["OPENTOFU"] != "ghcr.io/opentofu/opentofu@"+digest {
+		images, err := (&Run{Options: Options{PinsFile: c.pins}}).Pins()
+		if len(images) != c.images || c.images > 0 && images[0].Repository+"@"+images[0].Digest != "ghcr.io/opentofu/opentofu@"+digest {
 			t.Errorf("%s: %v", name, images)
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -254,13 +255,13 @@ func TestBindingsOfLayers(t *testing.T) {
 	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
 	d.Environment.Layers, d.Config = layers, layers[2]
 	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
-	b, err := d.bindings(t.Context())
+	b, err := bind(t.Context(), d.Layer, d.sealer.Programs)
 	must(t, err)
 	if len(b.Upstream) != 2 || b.Upstream["app"].Serial != 4 {
 		t.Errorf("%+v", b.Upstream)
 	}
 	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte("x")))
-	if _, err := d.bindings(t.Context()); err == nil || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := bind(t.Context(), d.Layer, d.sealer.Programs); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -268,15 +269,16 @@ func TestBindingsOfLayers(t *testing.T) {
 // The plan of a layer is shown, is part of the environment's and is sealed, also if it has to
 // be made again.
 func TestPropose(t *testing.T) {
-	for after, note := range map[string]string{"": "", "net": "will be planned once more when net has been applied"} {
+	for after, note := range map[string]string{"": "", "net": "will be planned again when net has been applied"} {
 		d := planning(t)
-		must(t, propose(t.Context(), d.Layer, aLoss, after))
+		p := &planRun{sealer: d.sealer}
+		must(t, p.propose(t.Context(), d.Layer, aLoss, after))
 		d.says("a.b")
 		if text := d.text(); strings.Contains(text, "test: will be") != (note != "") || !strings.Contains(text, note) {
 			t.Errorf("it says %s", text)
 		}
-		if len(d.layers) != 1 || d.layers[0].Name != "test" || d.layers[0].Note != note || len(d.layers[0].Summary.Changes) != 1 || len(d.sealed) != 1 {
-			t.Errorf("layers %+v, sealed %d", d.layers, len(d.sealed))
+		if len(p.layers) != 1 || p.layers[0].Name != "test" || p.layers[0].Note != note || len(p.layers[0].Summary.Changes) != 1 || len(p.sealer.parts) != 1 {
+			t.Errorf("layers %+v, sealed %d", p.layers, len(p.sealer.parts))
 		}
 	}
 }

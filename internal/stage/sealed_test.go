@@ -35,14 +35,14 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("state-list").says(t, "nothing")
 
 	planned := p.run("plan", keep).must(t, Changes).says(t, "the plan is kept until it is applied", "test: the digest of this plan is sha256:")
-	p.run("apply").must(t, BadInput).says(t, "environment test is protected, and --digest does not say which plan was reviewed").startsNothing(t)
-	p.run("apply", reviewedPlan).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
-	p.run("apply", planOf(planned)).must(t, BadInput).says(t, "--digest does not say which plan was reviewed")
+	p.run("apply").must(t, BadInput).says(t, "environment test is protected, and --digest does not say which plan was Sealed").startsNothing(t)
+	p.run("apply", reviewedPlan).must(t, BadInput).says(t, "--digest does not say which plan was Sealed")
+	p.run("apply", planOf(planned)).must(t, BadInput).says(t, "--digest does not say which plan was Sealed")
 	p.run("apply", seen(planned)).must(t, Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "the hosts are not waited for")
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, BadInput).says(t, `was applied already, or begun, by run "run11"`)
 
-	// Without changes there is nothing to apply, and that was reviewed, too.
+	// Without changes there is nothing to apply, and that was Sealed, too.
 	planned = p.run("plan", keep).must(t, Done).says(t, "No changes")
 	p.run("apply", seen(planned)).must(t, Done).says(t, "No changes")
 	p.run("apply", seen(planned)).must(t, Done).says(t, "No changes")
@@ -67,7 +67,7 @@ func TestBlackBoxDigest(t *testing.T) {
 	}
 	p.run("apply", seen(first)).must(t, BadInput).says(t, "the plan of test that is there has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
 	p.run("apply", planOf(first), seen(second)).must(t, BadInput).startsNothing(t)
-	p.run("apply", func(o *Options) { o.Digest = "sha256:x" }).must(t, BadInput).says(t, `--digest is "sha256:x", which is no digest`)
+	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, BadInput).says(t, `--digest is "sha256:x", which is no digest`)
 
 	// Who has the passphrase can forge a manifest, and not its digest.
 	p.resign(second, func(m *manifest.Manifest) { m.Commit = "1234567" })
@@ -115,7 +115,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	p.protected()
 	settings := filepath.Join(p.dir, "environments/test/environment.yaml")
 	p.file(settings, readFile(t, settings)+"reviewers:\n  - "+aliceLine+"\n  - "+lockedLine+"\n")
-	with := func(key string) func(*Options) { return func(o *Options) { o.SigningKey = key } }
+	with := func(key string) func(*call) { return func(o *call) { o.add("--signing-key=" + key) } }
 
 	p.run("bootstrap").must(t, Done)
 	planned := p.run("plan", keep).must(t, Changes)
@@ -150,7 +150,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	}
 	file := filepath.Join(keys, "signature")
 	p.file(file, string(signature))
-	p.run("approve", seen(planned), func(o *Options) { o.Signature = file }).must(t, Done)
+	p.run("approve", seen(planned), func(o *call) { o.add("--signature=" + file) }).must(t, Done)
 	// So will one of a plan that was exported, and is not kept.
 	exported := p.run("plan").must(t, Changes)
 	p.run("apply", planOf(exported)).must(t, BadInput).says(t, "hint: dagger call approve --env=test --plan=.slipway/plan --digest="+exported.result.Digest)
@@ -180,7 +180,7 @@ func TestBlackBoxPlanCredentials(t *testing.T) {
 
 	key := filepath.Join(t.TempDir(), "planner.txt")
 	p.file(key, planner.String()+"\n")
-	by := func(o *Options) { o.IdentityFile = key }
+	by := func(o *call) { o.IdentityFile = key }
 	planned := p.run("plan", keep, by).must(t, Changes)
 	for _, stage := range []string{"apply", "destroy", "recover", "unlock"} {
 		p.run(stage, by, confirm).must(t, BadInput).says(t, "credentials/test.enc.env")
@@ -249,7 +249,7 @@ removed {
 	p.run("apply", planned, allow(all)).must(t, Done).says(t, "1 to replace, 1 to forget")
 
 	const rest = `terraform_data.host["a"],terraform_data.host["b,c"]`
-	p.run("destroy", allow(rest)).must(t, BadInput).says(t, "destroy takes away all of environment test")
+	p.run("destroy", allow(rest)).must(t, BadInput).says(t, "destroy deletes everything in environment test")
 	p.run("destroy", confirm).must(t, BadInput).says(t, "hint: dagger call destroy --env=test --confirm=test --allow-destroy='"+rest+"'")
 	p.run("destroy", confirm, allow(rest)).must(t, Done).says(t, "2 to delete")
 	p.run("state-list").says(t, "nothing")
@@ -265,22 +265,22 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 	p.write("environments/test/apps/web/main.tf", root)
 	p.run("bootstrap").must(t, Done)
 
-	planned := seen(p.run("plan", keep).must(t, Changes).says(t, "apps/web: will be planned once more when base has been applied"))
+	planned := seen(p.run("plan", keep).must(t, Changes).says(t, "apps/web: will be planned again when base has been applied"))
 	p.run("apply", planned).must(t, Changes).says(t, "apps/web: not applied, because it could not be planned before base was applied; next: dagger call plan --env=test --keep")
 	p.run("apply", seen(p.run("plan", keep).must(t, Changes))).must(t, Done)
 	p.run("state-list").must(t, Done).says(t, "base: terraform_data.one\napps/web: terraform_data.one\n")
 
 	// A plan of the second layer alone holds only while the first stays as it is.
 	p.write("environments/test/apps/web/main.tf", strings.Replace(root, "input = 1", "input = 2", 1))
-	second := p.run("plan", func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, Changes)
+	second := p.run("plan", func(o *call) { o.OnlyLayer = "apps/web" }).must(t, Changes)
 	p.put("test/base.tfstate", func(old []byte) []byte { return bytes.Replace(old, []byte(`"serial":1`), []byte(`"serial":2`), 1) })
-	p.run("apply", planOf(second), func(o *Options) { o.OnlyLayer = "apps/web" }).must(t, BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
+	p.run("apply", planOf(second), func(o *call) { o.OnlyLayer = "apps/web" }).must(t, BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
 	// The plan of one layer is none of another.
 	web, base := filepath.Join(second.out, "plan/apps--web"), filepath.Join(second.out, "plan/base")
 	if err := os.Rename(web, base); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", planOf(second), func(o *Options) { o.OnlyLayer = "base" }).must(t, BadInput).says(t, "the plan is one of layer apps/web and not of base")
+	p.run("apply", planOf(second), func(o *call) { o.OnlyLayer = "base" }).must(t, BadInput).says(t, "the plan is one of layer apps/web and not of base")
 }
 
 // Everything that a plan depends on is bound to it: what differs is named, and no
@@ -288,7 +288,7 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 func TestBlackBoxBindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *project, planned ended)
-		option func(*Options)
+		option func(*call)
 		says   string
 	}{
 		"a file":   {change: func(p *project, _ ended) { p.write("modules/x/main.tf", "# new") }, says: "the files of the repository has changed"},
@@ -305,7 +305,7 @@ func TestBlackBoxBindings(t *testing.T) {
 				p.t.Fatal(err)
 			}
 		}, says: "the state has changed"},
-		"an image": {option: func(o *Options) {
+		"an image": {option: func(o *call) {
 			o.PinsFile = filepath.Join(o.Work, "pins.env")
 			if err := os.WriteFile(o.PinsFile, []byte("DEBIAN=docker.io/library/debian:trixie@sha256:"+strings.Repeat("0", 64)+"\n"), 0o600); err != nil {
 				panic(err)
@@ -348,7 +348,7 @@ func TestBlackBoxBindings(t *testing.T) {
 				c.change(p, planned)
 			}
 			if c.option == nil {
-				c.option = func(*Options) {}
+				c.option = func(*call) {}
 			}
 			refused := p.run("apply", planOf(planned), c.option).must(t, BadInput).says(t, c.says, "hint: dagger call plan-files --env=test export --path=.slipway/plan")
 			refused.startsNothing(t)
@@ -412,7 +412,7 @@ func TestBlackBoxTampered(t *testing.T) {
 	p := newProject(t, "")
 	cloud := p.onCloud()
 	p.run("bootstrap").must(t, Done)
-	planned := p.run("plan", func(o *Options) { o.Commit, o.Base = "1234567", "7654321" }).must(t, Changes)
+	planned := p.run("plan", func(o *call) { o.add("--commit=1234567"); o.add("--base=7654321") }).must(t, Changes)
 	folder := filepath.Join(planned.out, "plan/test")
 	if cloud.started() == 0 {
 		t.Fatal("the provider does not note its starts")
@@ -513,15 +513,15 @@ resource "terraform_data" "slow" {
 	p.run("bootstrap").must(t, Done)
 	planned := p.run("plan", keep).must(t, Changes)
 	var both [2]ended
-	options := [2]Options{p.options(), p.options()}
+	calls := [2]call{p.options("apply"), p.options("apply")}
 	var group sync.WaitGroup
 	for i := range both {
 		group.Go(func() {
 			var output bytes.Buffer
-			o := options[i]
+			o := calls[i]
 			seen(planned)(&o)
 			o.Stdout, o.Stderr = &output, &output
-			both[i] = ended{code: Main(t.Context(), "apply", o), stdout: output.String()}
+			both[i] = ended{code: o.main(t.Context()), stdout: output.String()}
 		})
 	}
 	group.Wait()

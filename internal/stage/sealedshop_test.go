@@ -11,7 +11,6 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/journal"
-	"slipway/internal/plan"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -22,9 +21,9 @@ func newSealedShop(t *testing.T, code string) *desk {
 	d := newShop(t, "")
 	d.Environment.State.S3 = &environment.S3{Bucket: "state", Region: "us-east-1", Endpoint: d.url}
 	d.Credentials = map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", state.Passphrase: deskPassphrase}
-	env, err := d.Variables()
+	env, err := d.variables()
 	must(t, err)
-	d.Tool = tofu.Runner{Dir: d.Dir, Env: env, Stderr: &d.ToolOutput}
+	d.Tool = tofu.Runner{Dir: d.Dir, Env: env, Stderr: &d.Printed}
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+code)
 	return d
 }
@@ -34,7 +33,7 @@ func newSealedShop(t *testing.T, code string) *desk {
 func TestBlackBoxChange(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, shopCode)
-	outputs, err := change(t.Context(), d.Layer, tofu.Plan{})
+	outputs, err := change(t.Context(), d.Layer, tofu.Plan{}, options{})
 	must(t, err)
 	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` {
 		t.Errorf("applied: %v, outputs %v", d.Row.Applied, outputs)
@@ -43,7 +42,7 @@ func TestBlackBoxChange(t *testing.T) {
 	stamp, err := d.Store.Stamp(t.Context(), d.Key)
 	must(t, err)
 	d.Row.Applied = false
-	outputs, err = change(t.Context(), d.Layer, tofu.Plan{})
+	outputs, err = change(t.Context(), d.Layer, tofu.Plan{}, options{})
 	must(t, err)
 	if d.Row.Applied || string(outputs["name"].Value) != `"one"` || d.Stamp != stamp {
 		t.Errorf("applied: %v, outputs %v, stamp %v of %v", d.Row.Applied, outputs, d.Stamp, stamp)
@@ -51,18 +50,16 @@ func TestBlackBoxChange(t *testing.T) {
 	d.says("No changes")
 
 	d.Environment.Protected = true
-	_, err = change(t.Context(), d.Layer, tofu.Plan{Destroy: true})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{Destroy: true}, options{})
 	fails(t, err, "would now also delete, replace or forget terraform_data.one")
-	refuses(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
-	d.AllowDestroy = "terraform_data.one,terraform_data.two"
-	must(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}))
-	d.AllowDestroy = ""
+	refuses(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}, options{}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
+	must(t, guardDestroy(t.Context(), d.Layer.Run, []*Layer{d.Layer}, options{allowDestroy: "terraform_data.one,terraform_data.two"}))
 	d.Environment.Protected = false
 	d.file("main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {\n  input = local.none\n}\n")
-	_, err = change(t.Context(), d.Layer, tofu.Plan{})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{}, options{})
 	fails(t, err, "tofu plan of test failed")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
-	_, err = change(t.Context(), d.Layer, tofu.Plan{})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{}, options{})
 	refuses(t, err, "was interrupted", "dagger call recover --env=test")
 	if now, err := d.Store.Stamp(t.Context(), d.Key); err != nil || now != stamp {
 		t.Errorf("the state is now %v, %v", now, err)
@@ -74,8 +71,8 @@ func TestBlackBoxInit(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "")
 	must(t, d.Init(t.Context()))
-	if d.ToolOutput.String() != "" {
-		t.Errorf("it keeps %s", d.ToolOutput.String())
+	if d.Printed.String() != "" {
+		t.Errorf("it keeps %s", d.Printed.String())
 	}
 	d.file("main.tf", "terraform {")
 	fails(t, d.Init(t.Context()), "tofu init of test failed")
@@ -92,7 +89,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\n")
 	d.Result.Stage = "recover"
-	must(t, recoverLayer(t.Context(), d.Layer))
+	must(t, recoverLayer(t.Context(), d.Layer, recoverOptions{}))
 	d.says("test: nothing was interrupted\n")
 
 	dead := d.other(journal.Header{ID: "dead", Stage: "apply", Lock: "of-dead"})
@@ -104,7 +101,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	}
 	must(t, dead.Abandon(t.Context()))
 	d.locked("of-dead")
-	err := recoverLayer(t.Context(), d.Layer)
+	err := recoverLayer(t.Context(), d.Layer, recoverOptions{})
 	fails(t, err, "1 of what was made or begun is not accounted for: terraform_data.lost.", "--seen='terraform_data.lost'")
 	d.says("test: run dead (apply, begun ")
 	d.says("test: locked by root@host since ")
@@ -115,15 +112,14 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	if keys := strings.Join(d.journals(), " "); !strings.Contains(keys, "dead/") || strings.Contains(keys, "me/") || d.lockID() != "" {
 		t.Errorf("there is %s, lock %q", keys, d.lockID())
 	}
-	d.Seen = "terraform_data.lost"
-	must(t, recoverLayer(t.Context(), d.Layer))
+	must(t, recoverLayer(t.Context(), d.Layer, recoverOptions{seen: "terraform_data.lost"}))
 	if keys := d.journals(); len(keys) > 0 || d.lockID() != "" {
 		t.Errorf("there is %q, lock %q", keys, d.lockID())
 	}
 
 	// A lock that no journal names is nobody's to take.
 	d.locked("laptop")
-	refuses(t, recoverLayer(t.Context(), d.Layer), "no journal names the lock of test", "--lock-id=laptop")
+	refuses(t, recoverLayer(t.Context(), d.Layer, recoverOptions{}), "no journal names the lock of test", "--lock-id=laptop")
 	if d.lockID() != "laptop" {
 		t.Error("the lock is gone")
 	}
@@ -134,17 +130,17 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 
 	// One who is at work is not disturbed.
 	d.other(journal.Header{ID: "busy", Stage: "apply"})
-	refuses(t, recoverLayer(t.Context(), d.Layer), "run busy (apply, begun ", "wait until it has ended")
+	refuses(t, recoverLayer(t.Context(), d.Layer, recoverOptions{}), "run busy (apply, begun ", "wait until it ends")
 }
 
 // A sealed plan is applied as it is, once, and only if what it needs and loses is what was
-// reviewed.
+// Sealed.
 func TestBlackBoxApplySealed(t *testing.T) {
 	t.Parallel()
 	d := newSealedShop(t, shopCode)
-	d.PlanLifetime = time.Hour
 	d.Inputs = "sha256:" + strings.Repeat("a", 64)
-	d.Tools = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	programs := func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
+	source := Source{Programs: programs}
 	// sealed plans and seals as a run of its own, and reads what it left.
 	sealed := func(run string, config tofu.Plan) Sealed {
 		t.Helper()
@@ -152,9 +148,10 @@ func TestBlackBoxApplySealed(t *testing.T) {
 		must(t, d.Init(t.Context()))
 		summary, err := d.Plan(t.Context(), config)
 		must(t, err)
-		must(t, d.Seal(t.Context(), summary, ""))
-		d.PlanFolder = d.Out
-		p, err := d.Verify(t.Context())
+		sealer := Sealer{Lifetime: time.Hour, Programs: programs}
+		must(t, sealer.Seal(t.Context(), d.Layer, summary, ""))
+		source.Folder = d.Out
+		p, err := source.verify(t.Context(), d.Layer)
 		must(t, err)
 		d.ID = run + "-apply"
 		return p
@@ -162,31 +159,31 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	first := sealed("first", tofu.Plan{})
 	other := first
 	other.Losses = []string{"terraform_data.one"}
-	_, err := applySealed(t.Context(), d.Layer, other)
+	_, err := applySealed(t.Context(), d.Layer, other, source)
 	refuses(t, err, "the plan of test loses other resources than its manifest says", "")
 	other = first
 	other.Bindings.LockFile = "sha256:other"
-	_, err = applySealed(t.Context(), d.Layer, other)
+	_, err = applySealed(t.Context(), d.Layer, other, source)
 	refuses(t, err, "the lock file of the providers has changed", "")
 	other = first
 	other.sealed = []byte("no envelope")
-	_, err = applySealed(t.Context(), d.Layer, other)
+	_, err = applySealed(t.Context(), d.Layer, other, source)
 	refuses(t, err, "the plan of test cannot be opened", "")
 
 	// Who finds the lock taken can apply the plan later.
 	d.locked("laptop")
-	_, err = applySealed(t.Context(), d.Layer, first)
+	_, err = applySealed(t.Context(), d.Layer, first, source)
 	refuses(t, err, "the state of test is locked by", "")
 	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	claimed := func() bool {
 		t.Helper()
-		_, err := d.Store.Read(t.Context(), d.ClaimKey(first.Manifest))
+		_, err := d.Store.Read(t.Context(), claimKey(d.Layer, first.Manifest))
 		return err == nil
 	}
 	if claimed() {
 		t.Error("it is claimed, and was not begun")
 	}
-	outputs, err := applySealed(t.Context(), d.Layer, first)
+	outputs, err := applySealed(t.Context(), d.Layer, first, source)
 	must(t, err)
 	if !d.Row.Applied || string(outputs["name"].Value) != `"one"` || !claimed() {
 		t.Errorf("applied: %v, outputs %v, claimed: %v", d.Row.Applied, outputs, claimed())
@@ -194,17 +191,17 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	d.says("test: the plan of run first, made 20")
 	d.says("2 to create")
 	d.Row.Applied, d.ID = false, "another"
-	_, err = applySealed(t.Context(), d.Layer, first)
+	_, err = applySealed(t.Context(), d.Layer, first, source)
 	refuses(t, err, `the plan of test is being applied by run "first-apply"`, "")
 
 	empty := sealed("second", tofu.Plan{})
-	outputs, err = applySealed(t.Context(), d.Layer, empty)
+	outputs, err = applySealed(t.Context(), d.Layer, empty, source)
 	if err != nil || d.Row.Applied || string(outputs["name"].Value) != `"one"` {
 		t.Errorf("applied: %v, outputs %v, %v", d.Row.Applied, outputs, err)
 	}
 	d.says("test: No changes.\n")
 	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
-	_, err = applySealed(t.Context(), d.Layer, empty)
+	_, err = applySealed(t.Context(), d.Layer, empty, source)
 	refuses(t, err, "was interrupted", "")
 }
 
@@ -234,7 +231,7 @@ func TestBlackBoxEach(t *testing.T) {
 	d.Work = forTools(t)
 	d.withCode(twoLayers)
 	var names []string
-	must(t, Each(t.Context(), d.Layer.Run, func(r *Layer) error { names = append(names, r.Name); return nil }))
+	must(t, Each(t.Context(), d.opened(), func(r *Layer) error { names = append(names, r.Name); return nil }))
 	if got := strings.Join(names, " "); got != "net app" {
 		t.Errorf("it looks at %s", got)
 	}
@@ -242,12 +239,7 @@ func TestBlackBoxEach(t *testing.T) {
 	err := Each(t.Context(), d.Layer.Run, func(r *Layer) error { names = append(names, r.Name); return errors.New("of " + r.Name) })
 	fails(t, err, "of net")
 	d.Work = forTools(t)
-	planned := func(r *Layer, _ plan.Summary) error {
-		names = append(names, r.Name)
-		return errors.New("plan of " + r.Name)
-	}
-	fails(t, eachPlanned(t.Context(), d.Layer.Run, d.CheckSeal, planned), "plan of net")
-	if got := strings.Join(names, " "); got != "net net" {
+	if got := strings.Join(names, " "); got != "net" {
 		t.Errorf("it goes on: %s", got)
 	}
 }

@@ -30,7 +30,7 @@ func TestSecretsCheck(t *testing.T) {
 		want          string
 	}{
 		"no key":                  {"", "", false, Done, "its MAC was not checked"},
-		"a key":                   {"", "", true, Done, "its MAC holds"},
+		"a key":                   {"", "", true, Done, "its MAC is correct"},
 		"an empty line":           {"", "PREVIOUS=\n", false, BadInput, "an empty PREVIOUS"},
 		"a name twice":            {"", "NAME=\n", false, BadInput, "a name twice: NAME"},
 		"a comment with a secret": {"#" + key.String() + "\n", "", true, Done, "possibly unencrypted comment"},
@@ -55,7 +55,7 @@ func TestSecretsCheck(t *testing.T) {
 				}
 			}
 			var output bytes.Buffer
-			code := Main(t.Context(), "secrets-check", Options{Repository: dir, Out: t.TempDir(), IdentityFile: identity, Stdout: &output, Stderr: &output})
+			code := Main(t.Context(), Check(), Options{Repository: dir, Out: t.TempDir(), IdentityFile: identity, Stdout: &output, Stderr: &output})
 			if code != c.code || !strings.Contains(output.String(), c.want) {
 				t.Errorf("code %d:\n%s", code, output.String())
 			}

@@ -26,7 +26,7 @@ func TestServers(t *testing.T) {
 	d := newDesk(t)
 	one := d.withServer()
 	servers, databases := []machine{one}, []machine{{name: "db"}}
-	cloud, err := OpenStack(t.Context(), d.Layer.Run)
+	cloud, err := CloudsOf(d.Layer.Run).OpenStack(t.Context())
 	must(t, err)
 	status := func(want string) {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("the server is %s", server.Status)
 		}
 	}
-	must(t, powerMachines(t.Context(), d.Layer.Run, servers, databases, "started", (*openstack.Cloud).Start))
+	must(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
 	d.says("backend is started\n")
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
 		t.Errorf("it tells %q", text)
@@ -46,21 +46,20 @@ func TestServers(t *testing.T) {
 
 	d.Result.Stage = "stop"
 	d.Environment.Protected = true
-	stop := func() error {
-		return powerMachines(t.Context(), d.Layer.Run, servers, databases, "stopped", (*openstack.Cloud).Stop)
-	}
-	refuses(t, stop(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
+	confirm := ""
+	halt := func() error { return stop(t.Context(), d.Layer.Run, servers, databases, confirm) }
+	refuses(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
 	status(openstack.Active)
-	d.Confirm = "test"
-	must(t, stop())
+	confirm = "test"
+	must(t, halt())
 	status(openstack.Shutoff)
-	d.says("backend is stopped\ndb is a managed database: it cannot be stopped, runs on and is charged\n")
-	d.Confirm, d.Environment.Protected = "", false
-	must(t, stop())
+	d.says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is charged\n")
+	confirm, d.Environment.Protected = "", false
+	must(t, halt())
 
 	d.Result.Stage = "start"
 	d.Environment.Protected = true
-	must(t, powerMachines(t.Context(), d.Layer.Run, servers, databases, "started", (*openstack.Cloud).Start))
+	must(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
 	status(openstack.Active)
 }
 
@@ -70,21 +69,18 @@ func TestServersRefused(t *testing.T) {
 	d := newDesk(t)
 	must(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
 	d.says("test has no servers and no databases\n")
-	must(t, powerMachines(t.Context(), d.Layer.Run, nil, []machine{{name: "db"}}, "started", nil))
+	must(t, powerAll(t.Context(), d.Layer.Run, nil, "started", nil))
 	d.says("test has no servers\n")
-	if text := d.text(); strings.Contains(text, "db") {
-		t.Errorf("start speaks of the database: %s", text)
-	}
 	one := []machine{{name: "one"}}
 	for _, act := range []func() error{
 		func() error { return showMachines(t.Context(), d.Layer.Run, one, nil) },
 		func() error {
-			return powerMachines(t.Context(), d.Layer.Run, one, nil, "stopped", (*openstack.Cloud).Stop)
+			return powerAll(t.Context(), d.Layer.Run, one, "stopped", (*openstack.Cloud).Stop)
 		},
 	} {
-		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, by which its servers are found", "--variable=OS_AUTH_URL")
+		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, which is needed to find its servers", "--variable=OS_AUTH_URL")
 	}
-	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, by which its databases are found", "--variable=OVH_ENDPOINT")
+	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
 	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
 	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
@@ -94,12 +90,11 @@ func TestServersFail(t *testing.T) {
 	d := newDesk(t)
 	one := d.withServer()
 	one.id = "22222222-2222-4222-8222-222222222222"
-	if err := powerMachines(t.Context(), d.Layer.Run, []machine{one}, nil, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+	if err := powerAll(t.Context(), d.Layer.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
 		t.Errorf("got %v", err)
 	}
 	must(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
 	d.says("backend  gone             a.backend\n")
-	d.openstack = nil
 	d.Credentials["OS_PASSWORD"] = ""
 	refuses(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"

@@ -30,7 +30,7 @@ func newShop(t *testing.T, code string, files ...string) *desk {
 	must(t, Folder(d.Layer.Run).Open())
 	must(t, Folder(d.Layer.Run).Make("home", "tmp", "data", "plans", "root"))
 	d.Dir = d.Path("root")
-	d.Tool = Bare(d.Layer.Run, d.Dir, &d.ToolOutput)
+	d.Tool = Bare(d.Layer.Run, d.Dir, &d.Printed)
 	d.Row = &LayerResult{Name: "test", Changes: map[string]int{}}
 	d.Result.Layers = []*LayerResult{d.Row}
 	d.file("main.tf", code)
@@ -38,9 +38,9 @@ func newShop(t *testing.T, code string, files ...string) *desk {
 		d.file(pair[0], pair[1])
 	}
 	if exit, err := d.Tool.Run(t.Context(), io.Discard, "init", "-input=false", "-no-color"); err != nil || exit != 0 {
-		t.Fatalf("tofu init: %d, %v\n%s", exit, err, d.ToolOutput.String())
+		t.Fatalf("tofu init: %d, %v\n%s", exit, err, d.Printed.String())
 	}
-	d.ToolOutput.Reset()
+	d.Printed.Reset()
 	return d
 }
 
@@ -153,7 +153,7 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 		applied   bool // though nobody knows what of it is in the state
 	}{
 		"in order":       {code: provisioner("exit 1"), says: []string{"tofu apply of test failed"}},
-		"tofu is killed": {code: provisioner("kill -9 $PPID"), says: []string{"tofu was killed", "may not be in the state; then: dagger call recover --env=test"}, stays: true, unwritten: true},
+		"tofu is killed": {code: provisioner("kill -9 $PPID"), says: []string{"tofu was killed", "the state may not record dagger call recover --env=test"}, stays: true, unwritten: true},
 		"a state is left": {
 			code: provisioner("echo '{}' > errored.tfstate"),
 			says: []string{"the state of test could not be written: it is kept, sealed, in recovery/test.tfstate.age; then: dagger call recover --env=test"}, stays: true, unwritten: true,
@@ -204,7 +204,7 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	}
 	// OpenTofu leaves what it had planned by then.
 	_, err = d.ReadPlan(t.Context())
-	fails(t, err, "the plan of test is not whole and cannot be applied")
+	fails(t, err, "the plan of test is incomplete and cannot be applied")
 	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte("no plan")))
 	_, err = d.ReadPlan(t.Context())
 	fails(t, err, "tofu show of test failed")
@@ -323,8 +323,8 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			if data, err := os.ReadFile(filepath.Join(d.Dir, "terraform.tfstate")); c.once && (err != nil || !strings.Contains(string(data), `"serial": 1,`)) {
 				t.Errorf("the state is %s, %v", data, err)
 			}
-			if len(d.Diagnostics) > 0 || d.ToolOutput.String() != "" {
-				t.Errorf("it keeps %v, %s", d.Diagnostics, d.ToolOutput.String())
+			if len(d.Diagnostics) > 0 || d.Printed.String() != "" {
+				t.Errorf("it keeps %v, %s", d.Diagnostics, d.Printed.String())
 			}
 			recorded, err := d.Recorded(t.Context())
 			must(t, err)
@@ -380,8 +380,8 @@ func TestBlackBoxReconcile(t *testing.T) {
 	before, err := d.Recorded(t.Context())
 	must(t, err)
 	open, err := reconcile(t.Context(), d.Layer, journal.Outcome{
-		Gone: []journal.Entry{{Address: "terraform_data.gone"}, {Address: "terraform_data.never"}},
-		Made: []journal.Entry{
+		Deleted: []journal.Entry{{Address: "terraform_data.gone"}, {Address: "terraform_data.never"}},
+		Created: []journal.Entry{
 			made("one", Attribute(before["terraform_data.one"], "id")), made("new", "id-new"), made("replaced", "id-of-another"),
 			{Address: "terraform_data.plain"}, made("lost", "id-lost"),
 		},
@@ -451,14 +451,14 @@ func TestBlackBoxLearn(t *testing.T) {
 	d := newShop(t, shopCode)
 	d.made()
 	d.Mask = NewMask()
-	must(t, d.Learn(t.Context()))
+	must(t, d.learn(t.Context()))
 	if text := d.Mask.String("it is a-password-of-the-shop"); strings.Contains(text, "of-the-shop") {
 		t.Error(text)
 	}
-	d.ToolOutput.Reset()
+	d.Printed.Reset()
 	d.file("terraform.tfstate", "{")
-	fails(t, d.Learn(t.Context()), "tofu show ended with code 1")
-	if text := d.ToolOutput.String(); text != "" {
+	fails(t, d.learn(t.Context()), "tofu show ended with code 1")
+	if text := d.Printed.String(); text != "" {
 		t.Errorf("it keeps %s", text)
 	}
 }

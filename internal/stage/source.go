@@ -22,7 +22,7 @@ type Source struct {
 	Folder string // results of a plan; empty: the plans that are kept in the state's bucket
 	Digest string // of the plan that is meant; empty: whichever is found
 
-	programs func() (map[string]string, error)
+	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
 }
 
 // A Sealed is the sealed plan of one layer, verified.
@@ -79,8 +79,8 @@ func (s *Source) refuse(r *Run, format string, args ...any) error {
 // Find returns the verified plans of the chosen layers, and their digest. It refuses plans other
 // than those that Digest names.
 func (s *Source) Find(ctx context.Context, r *Run, layers []*Layer) (plans []Sealed, digest string, err error) {
-	if s.programs == nil {
-		s.programs = digestPrograms()
+	if s.Programs == nil {
+		s.Programs = digestPrograms()
 	}
 	var parts []manifest.Part
 	for _, l := range layers {
@@ -138,7 +138,7 @@ func (s *Source) verify(ctx context.Context, l *Layer) (Sealed, error) {
 	if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
 		return p, err
 	}
-	now, err := bind(ctx, l, s.programs)
+	now, err := bind(ctx, l, s.Programs)
 	if err != nil {
 		return p, err
 	}

@@ -163,7 +163,7 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 	killed, found := 0, 0
 	for round := 0; killed < kills && round < 2*kills; round++ {
 		var output bytes.Buffer
-		cmd := s.start("apply", s.options(), &output)
+		cmd := s.start(s.options("apply"), &output)
 		k.arm(round%3, func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		k.arm(0, nil)
@@ -210,7 +210,7 @@ func TestBlackBoxSystemServerTakenIn(t *testing.T) {
 	s.secret["OS_AUTH_URL"] = strings.Replace(s.secret["OS_AUTH_URL"], s.url, k.url, 1)
 	s.seal()
 	k.at = regexp.MustCompile(`/servers$`)
-	cmd := s.start("apply", s.options(), io.Discard)
+	cmd := s.start(s.options("apply"), io.Discard)
 	k.arm(0, func() { _ = cmd.Process.Kill() })
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the apply was not killed")

@@ -113,7 +113,7 @@ func TestBlackBoxSystem(t *testing.T) {
 	s.run("plan").must(t, Done).says(t, "No changes")
 	s.run("drift").must(t, Done).says(t, "test: is what its code says")
 	s.run("status").must(t, Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
-	s.run("stop").must(t, Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, runs on and is charged")
+	s.run("stop").must(t, Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, keeps running and is charged")
 	s.run("stop").must(t, Done)
 	s.run("status").must(t, Done).says(t, "test-backend     shutoff  203.0.113.", "test-postgresql  ready    postgresql-")
 	s.run("start").must(t, Done).says(t, "test-backend is started")

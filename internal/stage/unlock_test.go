@@ -31,13 +31,13 @@ func TestUnlock(t *testing.T) {
 		"beside one at work": {before: func(d *desk) {
 			d.other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
 			d.locked("of-you")
-		}, message: "run you (apply, begun", hint: "wait until it has ended", lock: "of-you"},
+		}, message: "run you (apply, begun", hint: "wait until it ends", lock: "of-you"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			c.before(d)
 			before := strings.Join(d.journals(), " ")
-			err := unlockLayer(t.Context(), d.Layer)
+			err := unlockLayer(t.Context(), d.Layer, "")
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else {
@@ -60,7 +60,7 @@ func TestUnlock(t *testing.T) {
 	d := newDesk(t)
 	d.locked("laptop")
 	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := unlockLayer(t.Context(), d.Layer); err == nil {
+	if err := unlockLayer(t.Context(), d.Layer, ""); err == nil {
 		t.Error("a store that refuses says that there is no lock")
 	}
 }
@@ -76,7 +76,7 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 		return false
 	}
 	_, _, err := Alone(t.Context(), d.Layer)
-	refuses(t, err, "run you (apply, begun", "wait until it has ended")
+	refuses(t, err, "run you (apply, begun", "wait until it ends")
 }
 
 // The command names the layer only where there are several.
@@ -91,15 +91,15 @@ func TestCommand(t *testing.T) {
 
 // unlock and recover look at each layer, and at the one that is named only.
 func TestEachLayerUnlocked(t *testing.T) {
-	for stage, want := range map[string]string{"unlock": "not locked\n", "recover": "nothing was interrupted\n"} {
+	for want, command := range map[string]Command{"not locked\n": Unlock(), "nothing was interrupted\n": Recover()} {
 		for _, layer := range []string{"", "app"} {
 			d := newDesk(t)
 			d.withCode(twoLayers)
 			d.OnlyLayer = layer
-			must(t, stages[stage](t.Context(), d.Run))
+			must(t, command.Run(t.Context(), d.opened()))
 			d.says("app: " + want)
 			if text := d.text(); strings.Contains(text, "net: "+want) != (layer == "") {
-				t.Errorf("%s of %q says %q", stage, layer, text)
+				t.Errorf("%s of %q says %q", command.Name, layer, text)
 			}
 		}
 	}
@@ -107,18 +107,15 @@ func TestEachLayerUnlocked(t *testing.T) {
 
 // A layer whose lock is not taken away, or that cannot be opened, is no success.
 func TestEachLayerRefused(t *testing.T) {
-	for _, stage := range []string{"unlock", "recover"} {
+	for _, command := range []Command{Unlock(), Recover()} {
 		d := newDesk(t)
 		d.withCode(twoLayers)
 		d.Key = "test/net.tfstate"
 		d.locked("laptop")
-		refuses(t, stages[stage](t.Context(), d.Run), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
-		d.OnlyLayer = "none"
-		refuses(t, stages[stage](t.Context(), d.Run), `has no layer "none"`, "the layers of test are net, app")
-		d.OnlyLayer = ""
+		refuses(t, command.Run(t.Context(), d.opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
 		d.nowhere()
-		if err := stages[stage](t.Context(), d.Run); err == nil {
-			t.Errorf("%s works nowhere", stage)
+		if err := command.Run(t.Context(), d.Layer.Run); err == nil {
+			t.Errorf("%s works nowhere", command.Name)
 		}
 	}
 }
@@ -140,15 +137,15 @@ func TestUnlockHTTP(t *testing.T) {
 			d := newDesk(t)
 			d.Store = nil
 			d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
-			d.OnlyLayer, d.LockID = c.layer, c.lockID
-			err := unlock(t.Context(), d.Run)
+			d.OnlyLayer = c.layer
+			err := unlock(t.Context(), d.opened(), c.lockID)
 			if c.lockID == "" || c.more != "" && c.layer == "" {
 				refuses(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
 			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
 				t.Errorf("got %v", err)
 			}
 			d.Result.Stage = "recover"
-			refuses(t, recoverAll(t.Context(), d.Run), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+			refuses(t, recoverAll(t.Context(), d.Layer.Run, recoverOptions{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
 		})
 	}
 }

@@ -1,0 +1,18 @@
+package tofu
+
+import "testing"
+
+// An id stands in an import block as it is, whatever OpenTofu would read into it.
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":      `"plain"`,
+		`a"b\c`:      `"a\"b\\c"`,
+		"${x} %{y}":  `"$${x} %%{y}"`,
+		"$x %y {z}":  `"$x %y {z}"`,
+		"two\nlines": `"two\nlines"`,
+	} {
+		if got := Quote(text); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
