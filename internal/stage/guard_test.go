@@ -43,12 +43,12 @@ func TestGuard(t *testing.T) {
 
 // The command that is hinted at has what this one had.
 func TestGuardCommand(t *testing.T) {
-	s := &Run{
+	r := &Run{
 		Options:     Options{Env: "test", OnlyLayer: "net"},
 		Environment: &environment.Environment{Protected: true},
 	}
-	s.Result.Stage = "apply"
-	refuses(t, guard(s, []string{"a.b"}, options{plan: Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
+	r.Result.Stage = "apply"
+	refuses(t, guard(r, []string{"a.b"}, options{plan: Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
 }
 
 // A plan that is made after the guard loses nothing more than was allowed.

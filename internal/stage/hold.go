@@ -26,12 +26,12 @@ type Hold struct {
 
 // Begin opens the journal of this run on a layer's state. The context that it returns ends when
 // the run has to stop because it could no longer be recovered.
-func Begin(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
+func Begin(ctx context.Context, l *Layer) (context.Context, *Hold, error) {
 	now := time.Now().UTC()
-	h := &Hold{Layer: r, Lock: r.Store.NewLock(r.Key, rand.Text(), r.Result.Stage, r.ID, now)}
+	h := &Hold{Layer: l, Lock: l.Store.NewLock(l.Key, rand.Text(), l.Result.Stage, l.ID, now)}
 	header := journal.Header{
-		ID: r.ID, Stage: r.Result.Stage, Environment: r.Env, Layer: r.Name,
-		Started: now, Lock: h.Lock.ID, Creates: r.Creates, Replaces: r.Replaces,
+		ID: l.ID, Stage: l.Result.Stage, Environment: l.Env, Layer: l.Name,
+		Started: now, Lock: h.Lock.ID, Creates: l.Creates, Replaces: l.Replaces,
 	}
 	working, stop := context.WithCancelCause(ctx)
 	failed := func(err error) {
@@ -42,7 +42,7 @@ func Begin(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
 		stop(err)
 	}
 	var err error
-	if h.Journal, err = journal.Open(ctx, r.Store, r.Recipients, r.Key, header, r.Beat, failed); err != nil {
+	if h.Journal, err = journal.Open(ctx, l.Store, l.Recipients, l.Key, header, l.Beat, failed); err != nil {
 		stop(nil)
 		return nil, nil, err
 	}
@@ -50,17 +50,17 @@ func Begin(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
 }
 
 // Take begins, and takes the lock.
-func Take(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
-	if r.Store == nil {
+func Take(ctx context.Context, l *Layer) (context.Context, *Hold, error) {
+	if l.Store == nil {
 		return ctx, nil, nil
 	}
-	working, h, err := Begin(ctx, r)
+	working, h, err := Begin(ctx, l)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err = h.Acquire(ctx); err == nil {
 		// What was checked before we had the lock may have changed.
-		err = refuseBeside(ctx, r)
+		err = refuseBeside(ctx, l)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, h.End(ctx, true))
@@ -70,28 +70,28 @@ func Take(ctx context.Context, r *Layer) (context.Context, *Hold, error) {
 
 // refuseBeside refuses to go on, under the lock, beside a run that takes locks away, or on top of
 // one that was interrupted.
-func refuseBeside(ctx context.Context, r *Layer) error {
-	o, err := RunsOn(ctx, r)
+func refuseBeside(ctx context.Context, l *Layer) error {
+	o, err := RunsOn(ctx, l)
 	if err != nil {
 		return err
 	}
 	for _, run := range o.Live {
 		if run.Stage == "recover" || run.Stage == "unlock" {
-			return inUse(r, run)
+			return inUse(l, run)
 		}
 	}
-	return refuseDead(r, o)
+	return refuseDead(l, o)
 }
 
 // Acquire takes the lock. It is a refusal that names the holder if another run has it.
 func (h *Hold) Acquire(ctx context.Context) error {
-	r := h.Layer
-	other, err := r.Store.Lock(ctx, r.Key, h.Lock)
+	l := h.Layer
+	other, err := l.Store.Lock(ctx, l.Key, h.Lock)
 	if err != nil {
 		return err
 	}
 	if other != nil {
-		return refuseLocked(r, "the state of %s is locked by %s", r.Name, DescribeLock(other))
+		return refuseLocked(l, "the state of %s is locked by %s", l.Name, DescribeLock(other))
 	}
 	h.Journal.Locked()
 	return nil
@@ -121,18 +121,18 @@ func (h *Hold) End(ctx context.Context, ordered bool) error {
 }
 
 func (h *Hold) giveBack(ctx context.Context) error {
-	r := h.Layer
+	l := h.Layer
 	var changed *state.LockChangedError
 	for end := time.Now().Add(giveBackFor); ; time.Sleep(time.Second) {
 		// Nobody else may be about to take it: see state.Unlock.
 		trusted, cancel := context.WithDeadline(ctx, h.Journal.TrustedUntil())
-		err := r.Store.Unlock(trusted, r.Key, h.Lock.ID)
+		err := l.Store.Unlock(trusted, l.Key, h.Lock.ID)
 		cancel()
 		if err == nil || errors.As(err, &changed) {
 			return nil // the run was refused: the lock is another's
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the work on %s is done, but its lock could not be given back (next: %s): %w", r.Name, r.Call("unlock"), err)
+			return fmt.Errorf("the work on %s is done, but its lock could not be given back (next: %s): %w", l.Name, l.Call("unlock"), err)
 		}
 	}
 }
@@ -145,14 +145,14 @@ type Others struct {
 }
 
 // RunsOn are the other runs on a layer's state.
-func RunsOn(ctx context.Context, r *Layer) (o Others, err error) {
-	runs, err := journal.Runs(ctx, r.Store, r.Identity, r.Key)
+func RunsOn(ctx context.Context, l *Layer) (o Others, err error) {
+	runs, err := journal.Runs(ctx, l.Store, l.Identity, l.Key)
 	for _, run := range runs {
 		switch {
-		case run.ID == r.ID:
+		case run.ID == l.ID:
 		case run.Over():
 			o.Over = append(o.Over, run)
-		case run.Live(r.DeadAfter):
+		case run.Live(l.DeadAfter):
 			o.Live = append(o.Live, run)
 		default:
 			o.Dead = append(o.Dead, run)
@@ -162,49 +162,49 @@ func RunsOn(ctx context.Context, r *Layer) (o Others, err error) {
 }
 
 // RefuseRuns refuses to begin a change beside another run, or on top of one that was interrupted.
-func RefuseRuns(ctx context.Context, r *Layer) error {
-	if r.Store == nil {
+func RefuseRuns(ctx context.Context, l *Layer) error {
+	if l.Store == nil {
 		return nil
 	}
-	o, err := RunsOn(ctx, r)
+	o, err := RunsOn(ctx, l)
 	if err != nil {
 		return err
 	}
 	if len(o.Live) > 0 {
-		return inUse(r, o.Live[0])
+		return inUse(l, o.Live[0])
 	}
-	if err := refuseDead(r, o); err != nil {
+	if err := refuseDead(l, o); err != nil {
 		return err
 	}
-	lock, err := r.Store.ReadLock(ctx, r.Key)
+	lock, err := l.Store.ReadLock(ctx, l.Key)
 	if err == nil && lock != nil {
-		err = refuseLocked(r, "the state of %s is locked by %s", r.Name, DescribeLock(lock))
+		err = refuseLocked(l, "the state of %s is locked by %s", l.Name, DescribeLock(lock))
 	}
 	return err
 }
 
-func inUse(r *Layer, run journal.Run) error {
-	return refuseLocked(r, "the state of %s is in use by %s", r.Name, DescribeRun(run))
+func inUse(l *Layer, run journal.Run) error {
+	return refuseLocked(l, "the state of %s is in use by %s", l.Name, DescribeRun(run))
 }
 
-func refuseDead(r *Layer, o Others) error {
+func refuseDead(l *Layer, o Others) error {
 	if len(o.Dead) == 0 {
 		return nil
 	}
-	return refusal.New(r.Call("recover"), "%s was interrupted, and what it made may not be in the state of %s", DescribeRun(o.Dead[0]), r.Name)
+	return refusal.New(l.Call("recover"), "%s was interrupted, and what it made may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
 }
 
 // NoteRuns tells whoever reads a plan what else is happening to the state.
-func NoteRuns(ctx context.Context, r *Layer) error {
-	if r.Store == nil {
+func NoteRuns(ctx context.Context, l *Layer) error {
+	if l.Store == nil {
 		return nil
 	}
-	o, err := RunsOn(ctx, r)
+	o, err := RunsOn(ctx, l)
 	for _, run := range o.Live {
-		r.Say("note: %s is changing %s right now: the plan may be out of date at once", DescribeRun(run), r.Name)
+		l.Say("note: %s is changing %s right now: the plan may be out of date at once", DescribeRun(run), l.Name)
 	}
 	for _, run := range o.Dead {
-		r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), r.Call("recover"))
+		l.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), l.Call("recover"))
 	}
 	return err
 }
@@ -223,8 +223,8 @@ func DescribeLock(lock *state.Lock) string {
 }
 
 // refuseLocked refuses because of a run that holds the lock.
-func refuseLocked(r *Layer, format string, args ...any) error {
-	return refusal.New("dagger call unlock --env="+r.Env+"   # names the holder; or wait for it", format, args...)
+func refuseLocked(l *Layer, format string, args ...any) error {
+	return refusal.New("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
 }
 
 // Stopped is the reason for which this program itself ended ctx; nil if it did not.

@@ -54,46 +54,46 @@ func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 }
 
 // HostsOf are the hosts in the outputs of a layer, with the proxy that leads to them.
-func HostsOf(r *Layer, outputs tofu.Outputs) ([]remote.Host, error) {
-	hosts, err := hostsIn(r.Name, outputs)
-	if r.Environment.SSH != nil {
+func HostsOf(l *Layer, outputs tofu.Outputs) ([]remote.Host, error) {
+	hosts, err := hostsIn(l.Name, outputs)
+	if l.Environment.SSH != nil {
 		for i := range hosts {
-			hosts[i].Proxy = r.Environment.SSH.Proxy
+			hosts[i].Proxy = l.Environment.SSH.Proxy
 		}
 	}
 	return hosts, err
 }
 
 // PrivateKey is the operator's; nil if the credentials have none.
-func PrivateKey(s *Run) (ssh.Signer, error) {
-	text := s.Credentials[OperatorKey]
+func PrivateKey(r *Run) (ssh.Signer, error) {
+	text := r.Credentials[OperatorKey]
 	if text == "" {
 		return nil, nil
 	}
 	key, err := ssh.ParsePrivateKey([]byte(text))
 	if err != nil {
 		// The error of the library may quote the key.
-		return nil, refusal.New(s.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, s.Env)
+		return nil, refusal.New(r.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, r.Env)
 	}
 	return key, nil
 }
 
 // Await waits until it can log in to the hosts and they have finished their first boot.
-func Await(ctx context.Context, s *Run, hosts []remote.Host) error {
+func Await(ctx context.Context, r *Run, hosts []remote.Host) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	key, err := PrivateKey(s)
+	key, err := PrivateKey(r)
 	if err != nil {
 		return err
 	}
 	if key == nil {
-		s.Say("note: not waiting for the hosts, because the credentials of %s have no %s", s.Env, OperatorKey)
+		r.Say("note: not waiting for the hosts, because the credentials of %s have no %s", r.Env, OperatorKey)
 		return nil
 	}
-	progress := func(text string) { s.Say("%s", printable.Terminal(text)) }
+	progress := func(text string) { r.Say("%s", printable.Terminal(text)) }
 	for _, h := range hosts {
-		err := s.Timed("wait for "+h.Name, func() error {
+		err := r.Timed("wait for "+h.Name, func() error {
 			client, err := remote.WaitForSSH(ctx, h, key, remote.ForSSH, progress)
 			if err != nil {
 				return err
@@ -104,7 +104,7 @@ func Await(ctx context.Context, s *Run, hosts []remote.Host) error {
 		if err != nil {
 			return err
 		}
-		s.Report.Add(func(mask func(string) string) string {
+		r.Report.Add(func(mask func(string) string) string {
 			return fmt.Sprintf("%s is up at %s\n", printable.Terminal(h.Name), mask(printable.Terminal(h.Address)))
 		})
 	}

@@ -51,21 +51,21 @@ type wish struct {
 }
 
 // wishesOf asks a plan for what the code says of the resources of entries.
-func wishesOf(ctx context.Context, r *Layer, entries []journal.Entry) (map[string]wish, error) {
+func wishesOf(ctx context.Context, l *Layer, entries []journal.Entry) (map[string]wish, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	if _, err := r.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
+	if _, err := l.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
 		return nil, err
 	}
-	r.ForgetPlan()
-	data, err := r.TofuOutput(ctx, "show", tofu.ShowPlanArgs(r.PlanFile())...)
+	l.ForgetPlan()
+	data, err := l.TofuOutput(ctx, "show", tofu.ShowPlanArgs(l.PlanFile())...)
 	if err != nil {
 		return nil, err
 	}
 	wishes, err := readWishes(data)
 	if err != nil {
-		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", r.Name)
+		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", l.Name)
 	}
 	return wishes, nil
 }
@@ -97,19 +97,19 @@ func addresses(entries []journal.Entry) []string {
 }
 
 // importAll imports what was made. It returns what could not be imported.
-func importAll(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
+func importAll(ctx context.Context, l *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	simple, composed := byID(made)
-	if left, err = importSimple(ctx, r, simple); err != nil {
+	if left, err = importSimple(ctx, l, simple); err != nil {
 		return nil, err
 	}
-	more, err := importComposed(ctx, r, composed)
+	more, err := importComposed(ctx, l, composed)
 	if err != nil {
 		return nil, err
 	}
 	left = append(left, more...)
 	for _, e := range made {
 		if !slices.Contains(left, e) {
-			r.Reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+			l.Reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
 		}
 	}
 	return left, nil
@@ -131,7 +131,7 @@ func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 // importSimple imports what its provider knows by its id. It uses import blocks, and
 // where a plan of these fails or would do more than import, it imports one by one:
 // that changes nothing in any cloud.
-func importSimple(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
+func importSimple(ctx context.Context, l *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	if len(made) == 0 {
 		return nil, nil
 	}
@@ -139,28 +139,28 @@ func importSimple(ctx context.Context, r *Layer, made []journal.Entry) (left []j
 	for _, e := range made {
 		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, tofu.Quote(e.ID))
 	}
-	file := filepath.Join(r.Dir, "slipway_recover.tf")
-	if err := Folder(r.Run).Write(Inside(r.Run, file), []byte(blocks.String())); err != nil {
-		return nil, Full(r.Run, err)
+	file := filepath.Join(l.Dir, "slipway_recover.tf")
+	if err := Folder(l.Run).Write(Inside(l.Run, file), []byte(blocks.String())); err != nil {
+		return nil, Full(l.Run, err)
 	}
-	summary, err := r.Plan(ctx, tofu.Plan{Targets: addresses(made)})
+	summary, err := l.Plan(ctx, tofu.Plan{Targets: addresses(made)})
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	warnOfReplacements(r, summary)
+	warnOfReplacements(l, summary)
 	if err == nil && imports(summary) {
-		if err := r.Tofu(ctx, "apply", tofu.Apply{Plan: r.PlanFile(), Locked: true}.Args()...); err != nil {
+		if err := l.Tofu(ctx, "apply", tofu.Apply{Plan: l.PlanFile(), Locked: true}.Args()...); err != nil {
 			return nil, err
 		}
-		r.Warn()
+		l.Warn()
 		return nil, os.Remove(file)
 	}
-	r.Diagnostics = nil
+	l.Diagnostics = nil
 	if err := os.Remove(file); err != nil {
 		return nil, err
 	}
 	for _, e := range made {
-		ok, err := importOne(ctx, r, e.Address, e.ID)
+		ok, err := importOne(ctx, l, e.Address, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +174,9 @@ func importSimple(ctx context.Context, r *Layer, made []journal.Entry) (left []j
 // importComposed imports what its provider wants a longer id of. What is imported in
 // one round gives others the values for the next: the users of a database know its
 // id when it is in the state.
-func importComposed(ctx context.Context, r *Layer, made []journal.Entry) (left []journal.Entry, err error) {
+func importComposed(ctx context.Context, l *Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	for len(made) > 0 {
-		wishes, err := wishesOf(ctx, r, made)
+		wishes, err := wishesOf(ctx, l, made)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func importComposed(ctx context.Context, r *Layer, made []journal.Entry) (left [
 				later = append(later, e)
 				continue
 			}
-			if ok, err = importOne(ctx, r, e.Address, id); err != nil {
+			if ok, err = importOne(ctx, l, e.Address, id); err != nil {
 				return nil, err
 			}
 			if !ok {
@@ -206,13 +206,13 @@ func importComposed(ctx context.Context, r *Layer, made []journal.Entry) (left [
 }
 
 // importOne takes one object into the state. It is not ok if the provider refuses.
-func importOne(ctx context.Context, r *Layer, at, id string) (ok bool, err error) {
-	code, err := r.Tool.Run(ctx, &r.Printed, tofu.ImportArgs(at, id)...)
+func importOne(ctx context.Context, l *Layer, at, id string) (ok bool, err error) {
+	code, err := l.Tool.Run(ctx, &l.Printed, tofu.ImportArgs(at, id)...)
 	if err == nil && code == tofu.ExitOK {
-		r.Printed.Reset()
+		l.Printed.Reset()
 		return true, nil
 	}
-	failure := r.Failed(ctx, "import", err)
+	failure := l.Failed(ctx, "import", err)
 	if err != nil || ctx.Err() != nil {
 		return false, failure
 	}
@@ -227,10 +227,10 @@ func imports(summary plan.Summary) bool {
 
 // warnOfReplacements names what the next apply will replace although it was just made: its
 // provider cannot read back what the code says.
-func warnOfReplacements(r *Layer, summary plan.Summary) {
+func warnOfReplacements(l *Layer, summary plan.Summary) {
 	for _, c := range summary.Changes {
 		if c.Imported && c.Action == plan.Replace {
-			r.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
+			l.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
 		}
 	}
 }

@@ -25,18 +25,18 @@ const clockSkew = 5 * time.Minute
 // in the state. Those that were planned may have begun just before the run was killed.
 // It returns those of which there is exactly one, and the addresses of those of which
 // nobody knows. It tells of all.
-func searchAll(ctx context.Context, r *Layer, outcome journal.Outcome) (found []journal.Entry, unknown []string, err error) {
-	s := newSearch(r, outcome)
+func searchAll(ctx context.Context, l *Layer, outcome journal.Outcome) (found []journal.Entry, unknown []string, err error) {
+	s := newSearch(l, outcome)
 	if len(s.creates)+len(s.unfindable) == 0 {
 		return nil, nil, nil
 	}
-	recorded, err := r.Recorded(ctx)
+	recorded, err := l.Recorded(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	s.in(recorded)
 	unknown = s.notFindable()
-	if s.wishes, err = wishesOf(ctx, r, s.creates); err != nil {
+	if s.wishes, err = wishesOf(ctx, l, s.creates); err != nil {
 		return nil, nil, err
 	}
 	found, more, err := s.all(ctx)
@@ -58,12 +58,12 @@ type search struct {
 }
 
 // newSearch tells what can be looked for, and what cannot, from what need not be.
-func newSearch(r *Layer, outcome journal.Outcome) *search {
-	s := &search{Layer: r, clouds: CloudsOf(r.Run), outcome: outcome, begun: map[string]bool{}}
+func newSearch(l *Layer, outcome journal.Outcome) *search {
+	s := &search{Layer: l, clouds: CloudsOf(l.Run), outcome: outcome, begun: map[string]bool{}}
 	for _, e := range outcome.InFlight {
 		switch {
 		case e.Action != "create":
-			r.Reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
+			l.Reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
 		case address.OfType(e.Address, canFind):
 			s.begun[e.Address] = true
 			s.creates = append(s.creates, e)
@@ -206,26 +206,26 @@ const (
 )
 
 // taintIncomplete marks what an import does not make whole, so that the next apply replaces it.
-func taintIncomplete(ctx context.Context, r *Layer, made, unseen []journal.Entry) error {
+func taintIncomplete(ctx context.Context, l *Layer, made, unseen []journal.Entry) error {
 	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
 		return address.OfType(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
 	}) {
 		return nil
 	}
-	recorded, err := r.Recorded(ctx)
+	recorded, err := l.Recorded(ctx)
 	if err != nil {
 		return err
 	}
-	return taint(ctx, r, notWhole(recorded, made, unseen))
+	return taint(ctx, l, notWhole(recorded, made, unseen))
 }
 
 // taint has the next apply make anew what is named, by address, with the reason.
-func taint(ctx context.Context, r *Layer, why map[string]string) error {
+func taint(ctx context.Context, l *Layer, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
-		if err := r.Tofu(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
+		if err := l.Tofu(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
 			return err
 		}
-		r.Reportf("%s will be made anew: %s", address, why[address])
+		l.Reportf("%s will be made anew: %s", address, why[address])
 	}
 	return nil
 }

@@ -71,8 +71,8 @@ func TestMayRelease(t *testing.T) {
 			"run dead has just finished, and is giving the lock of test back", "repeat this in 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Layer{Run: &Run{Options: Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
-			err := mayRelease(r, c.others, c.lock, c.lockID)
+			l := &Layer{Run: &Run{Options: Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
+			err := mayRelease(l, c.others, c.lock, c.lockID)
 			if c.message != "" {
 				refuses(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -80,8 +80,8 @@ func TestMayRelease(t *testing.T) {
 			}
 		})
 	}
-	r := &Layer{Run: &Run{Options: Options{DeadAfter: 0}}, Name: "test"}
-	if err := mayRelease(r, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
+	l := &Layer{Run: &Run{Options: Options{DeadAfter: 0}}, Name: "test"}
+	if err := mayRelease(l, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
 		t.Errorf("of one that finished a minute ago: %v", err)
 	}
 }
@@ -432,9 +432,9 @@ func TestSettle(t *testing.T) {
 		"an open quote":      {[]string{"a.b"}, `a.b["x`, "--seen has a quote that does not end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
-			err := settle(r, c.open, c.seen)
-			if text := r.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
+			l := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
+			err := settle(l, c.open, c.seen)
+			if text := l.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
 				t.Errorf("it says %q", text)
 			}
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -442,8 +442,8 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
-	r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
-	if err := settle(r, []string{"c.d", "a.b", "c.d"}, "a.b"); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
+	l := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
+	if err := settle(l, []string{"c.d", "a.b", "c.d"}, "a.b"); !strings.HasSuffix(err.Error(), "dagger call recover --env=test --seen='a.b,c.d'") {
 		t.Errorf("the command is not all of it: %v", err)
 	}
 }

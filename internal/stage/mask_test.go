@@ -18,7 +18,7 @@ import (
 )
 
 // quiet is a run whose outputs are kept.
-func quiet(t *testing.T, c Command) (s *Run, stdout, stderr *bytes.Buffer) {
+func quiet(t *testing.T, c Command) (r *Run, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	return New(c, Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}), stdout, stderr
@@ -47,27 +47,27 @@ func TestSinks(t *testing.T) {
 				if stage == "plan" {
 					c.Summary = planned.summary
 				}
-				s, stdout, stderr := quiet(t, c)
+				r, stdout, stderr := quiet(t, c)
 				encoded := encode(secret)
-				s.Mask.Add(secret)
-				s.Say("progress %s", encoded)
-				s.Say("progress %v", errors.New(encoded))
-				s.Report.WriteString("a line: " + encoded + "\n")
+				r.Mask.Add(secret)
+				r.Say("progress %s", encoded)
+				r.Say("progress %v", errors.New(encoded))
+				r.Report.WriteString("a line: " + encoded + "\n")
 				summary := plan.Summary{
 					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]"}},
 					Drift:   []plan.Drift{{Address: "x.d[" + quoted(encoded) + "]", Answered: true}},
 				}
 				planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
-				r := &Layer{Run: s, Name: "prod"}
-				r.Show(summary)
-				r.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
-				s.Complaints.WriteString(encoded)
-				if code := s.End(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
+				l := &Layer{Run: r, Name: "prod"}
+				l.Show(summary)
+				l.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
+				r.Complaints.WriteString(encoded)
+				if code := r.End(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
 					t.Errorf("code %d", code)
 				}
 				sinks := map[string]string{"stdout": stdout.String(), "stderr": stderr.String()}
 				for _, name := range []string{"result.json", "summary.md", "summary.json"} {
-					data, err := os.ReadFile(filepath.Join(s.Out, name))
+					data, err := os.ReadFile(filepath.Join(r.Out, name))
 					if err == nil {
 						sinks[name] = string(data)
 					}
@@ -98,16 +98,16 @@ func quoted(text string) string {
 // A credential that is called as an action, a field or a layer hides none of them.
 func TestReportOfSecretsThatAreWords(t *testing.T) {
 	planned := &planRun{}
-	s, stdout, stderr := quiet(t, Command{Name: "plan", Summary: planned.summary})
+	r, stdout, stderr := quiet(t, Command{Name: "plan", Summary: planned.summary})
 	words := []string{"create", "action", "address", "changes", "prod", "layers", "status", "version", "summary", "stage", "name", "main", "done"}
-	s.Mask.Add(words...)
+	r.Mask.Add(words...)
 	summary := plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}
 	planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
-	r := &Layer{Run: s, Name: "prod"}
-	r.Show(summary)
-	r.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
-	s.End(nil)
-	data, err := os.ReadFile(filepath.Join(s.Out, report.FileName))
+	l := &Layer{Run: r, Name: "prod"}
+	l.Show(summary)
+	l.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
+	r.End(nil)
+	data, err := os.ReadFile(filepath.Join(r.Out, report.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,11 +116,11 @@ func TestReportOfSecretsThatAreWords(t *testing.T) {
 		t.Errorf("summary.json is %s, %v", data, err)
 	}
 	var result Result
-	data, _ = os.ReadFile(filepath.Join(s.Out, "result.json"))
+	data, _ = os.ReadFile(filepath.Join(r.Out, "result.json"))
 	if err := json.Unmarshal(data, &result); err != nil || result.Stage != "plan" || result.Status != "done" {
 		t.Errorf("result.json is %s, %v", data, err)
 	}
-	markdown, _ := os.ReadFile(filepath.Join(s.Out, "summary.md"))
+	markdown, _ := os.ReadFile(filepath.Join(r.Out, "summary.md"))
 	for where, text := range map[string]string{"summary.md": string(markdown), "stdout": stdout.String(), "stderr": stderr.String()} {
 		if !strings.Contains(text, "create") || !strings.Contains(text, "x.main") || strings.Contains(text, "***") {
 			t.Errorf("%s is %s", where, text)
@@ -145,12 +145,12 @@ func TestOpenOutputs(t *testing.T) {
 		`{"user":"backend","host":"db-1.example.org","password":"something-else"}`,
 		"postgres://backend:something-else@db-1.example.org:5432/app",
 	}} {
-		s, stdout, _ := quiet(t, Command{Name: "apply"})
-		s.Mask.Add("a-credential-of-prod")
-		s.Mask.AddMarked(marked...)
-		r := &Layer{Run: s, Name: "prod"}
-		r.ShowOutputs(outputs)
-		s.End(nil)
+		r, stdout, _ := quiet(t, Command{Name: "apply"})
+		r.Mask.Add("a-credential-of-prod")
+		r.Mask.AddMarked(marked...)
+		l := &Layer{Run: r, Name: "prod"}
+		l.ShowOutputs(outputs)
+		r.End(nil)
 		reports = append(reports, stdout.String())
 	}
 	if reports[0] != reports[1] {
@@ -162,11 +162,11 @@ func TestOpenOutputs(t *testing.T) {
 		}
 	}
 	// What no output shows stays hidden.
-	s, stdout, _ := quiet(t, Command{Name: "apply"})
-	s.Mask.AddMarked("born-in-the-state-1", "born-in-the-state-4")
-	(&Layer{Run: s, Name: "prod"}).ShowOutputs(outputs)
-	s.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
-	s.End(nil)
+	r, stdout, _ := quiet(t, Command{Name: "apply"})
+	r.Mask.AddMarked("born-in-the-state-1", "born-in-the-state-4")
+	(&Layer{Run: r, Name: "prod"}).ShowOutputs(outputs)
+	r.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
+	r.End(nil)
 	if got := stdout.String(); !strings.Contains(got, "a line: *** born-in-the-state-1\n") {
 		t.Errorf("got %s", got)
 	}
@@ -175,20 +175,20 @@ func TestOpenOutputs(t *testing.T) {
 // What is marked as sensitive is masked at once, also in progress, and a report keeps the
 // order in which it was written.
 func TestMarked(t *testing.T) {
-	s, stdout, stderr := quiet(t, Command{Name: "apply"})
-	s.Mask.AddMarked("born-in-the-state-1")
-	s.Say("%s", "it is born-in-the-state-1")
+	r, stdout, stderr := quiet(t, Command{Name: "apply"})
+	r.Mask.AddMarked("born-in-the-state-1")
+	r.Say("%s", "it is born-in-the-state-1")
 	if got := stderr.String(); got != "it is ***\n" {
 		t.Errorf("it says %q", got)
 	}
 	part := func(text string) func(func(string) string) string {
 		return func(mask func(string) string) string { return mask(text) }
 	}
-	s.Report.WriteString("one\n")
-	s.Report.Add(part("two is born-in-the-state-1\n"))
-	s.Report.Add(part("three\n"))
-	s.Report.WriteString("four\n")
-	s.End(nil)
+	r.Report.WriteString("one\n")
+	r.Report.Add(part("two is born-in-the-state-1\n"))
+	r.Report.Add(part("three\n"))
+	r.Report.WriteString("four\n")
+	r.End(nil)
 	if got := stdout.String(); got != "one\ntwo is ***\nthree\nfour\n" {
 		t.Errorf("it reports %q", got)
 	}

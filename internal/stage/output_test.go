@@ -16,9 +16,9 @@ func TestShowAddresses(t *testing.T) {
 		"a.b\nc.d[\"x\"]\n": "test: a.b\ntest: c.d[\"x\"]\n",
 		"a.b\x1b[31m\n":     "test: a.b[31m\n",
 	} {
-		s, _, _ := quiet(t, Command{Name: "state-list"})
-		showAddresses((&Layer{Run: s, Name: "test"}), []byte(list))
-		if got := s.Report.Masked(func(text string) string { return text }); got != want {
+		r, _, _ := quiet(t, Command{Name: "state-list"})
+		showAddresses((&Layer{Run: r, Name: "test"}), []byte(list))
+		if got := r.Report.Masked(func(text string) string { return text }); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -35,16 +35,16 @@ func TestListNoState(t *testing.T) {
 
 // Of the outputs the redactor knows those that are sensitive.
 func TestReadOutputs(t *testing.T) {
-	s, _, _ := quiet(t, Command{Name: "output"})
-	r := &Layer{Run: s, Name: "test"}
-	outputs, err := r.readOutputs([]byte(`{"address": {"sensitive": false, "value": "open-canary-1"}, "password": {"sensitive": true, "value": "hidden-canary-2"}}`))
+	r, _, _ := quiet(t, Command{Name: "output"})
+	l := &Layer{Run: r, Name: "test"}
+	outputs, err := l.readOutputs([]byte(`{"address": {"sensitive": false, "value": "open-canary-1"}, "password": {"sensitive": true, "value": "hidden-canary-2"}}`))
 	if err != nil || len(outputs) != 2 || !outputs["password"].Sensitive || string(outputs["address"].Value) != `"open-canary-1"` {
 		t.Errorf("%+v, %v", outputs, err)
 	}
-	if got := s.Mask.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(s.Mask.marked, []string{"hidden-canary-2"}) {
-		t.Errorf("it is shown as %q, and %q is marked", got, s.Mask.marked)
+	if got := r.Mask.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" || !slices.Equal(r.Mask.marked, []string{"hidden-canary-2"}) {
+		t.Errorf("it is shown as %q, and %q is marked", got, r.Mask.marked)
 	}
-	if _, err := r.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a version that is known here" {
+	if _, err := l.readOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a version that is known here" {
 		t.Errorf("of no JSON: %v", err)
 	}
 }

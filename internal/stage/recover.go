@@ -56,38 +56,38 @@ func recoverAll(ctx context.Context, r *Run, o recoverOptions) error {
 	return nil
 }
 
-func recoverLayer(ctx context.Context, r *Layer, o recoverOptions) error {
-	others, err := RunsOn(ctx, r)
+func recoverLayer(ctx context.Context, l *Layer, o recoverOptions) error {
+	others, err := RunsOn(ctx, l)
 	if err != nil {
 		return err
 	}
-	lock, err := r.Store.ReadLock(ctx, r.Key)
+	lock, err := l.Store.ReadLock(ctx, l.Key)
 	if err != nil {
 		return err
 	}
-	lost, err := ListLost(ctx, r, o.from)
+	lost, err := ListLost(ctx, l, o.from)
 	if err != nil {
 		return err
 	}
 	if len(others.Live)+len(others.Dead)+len(others.Over)+len(lost) == 0 && lock == nil {
-		fmt.Fprintf(&r.Report, "%s: nothing was interrupted\n", r.Name)
+		fmt.Fprintf(&l.Report, "%s: nothing was interrupted\n", l.Name)
 		return nil
 	}
 	for _, run := range others.Dead {
-		fmt.Fprintf(&r.Report, "%s: %s was interrupted\n", r.Name, DescribeRun(run))
+		fmt.Fprintf(&l.Report, "%s: %s was interrupted\n", l.Name, DescribeRun(run))
 	}
 	if lock != nil {
-		fmt.Fprintf(&r.Report, "%s: locked by %s\n", r.Name, DescribeLock(lock))
+		fmt.Fprintf(&l.Report, "%s: locked by %s\n", l.Name, DescribeLock(lock))
 	}
-	working, h, err := Alone(ctx, r)
+	working, h, err := Alone(ctx, l)
 	if err != nil {
 		return err
 	}
-	if err = Release(ctx, r, ""); err == nil {
+	if err = Release(ctx, l, ""); err == nil {
 		err = h.Acquire(ctx)
 	}
 	if err == nil {
-		err = mend(working, r, lost, o.seen)
+		err = mend(working, l, lost, o.seen)
 	}
 	// What is left to be recovered is in the journals of the dead, and not in ours.
 	return errors.Join(err, Stopped(working), h.End(ctx, true))
@@ -95,33 +95,33 @@ func recoverLayer(ctx context.Context, r *Layer, o recoverOptions) error {
 
 // mend recovers under the lock. Until all is accounted for, the journals of the dead stay:
 // it can be repeated, and no apply begins.
-func mend(ctx context.Context, r *Layer, lost []Lost, seen string) error {
+func mend(ctx context.Context, l *Layer, lost []Lost, seen string) error {
 	// Looked at again: now nobody else takes journals away.
-	others, err := RunsOn(ctx, r)
+	others, err := RunsOn(ctx, l)
 	if err != nil {
 		return err
 	}
-	if err := RestoreLost(ctx, r, lost); err != nil {
+	if err := RestoreLost(ctx, l, lost); err != nil {
 		return err
 	}
 	if len(others.Dead) > 0 {
-		if err := r.Init(ctx); err != nil {
+		if err := l.Init(ctx); err != nil {
 			return err
 		}
 		var entries []journal.Entry
 		for _, run := range others.Dead {
 			entries = append(entries, run.Entries...)
 		}
-		open, err := reconcile(ctx, r, journal.Replay(entries))
+		open, err := reconcile(ctx, l, journal.Replay(entries))
 		if err != nil {
 			return err
 		}
-		if err := settle(r, open, seen); err != nil {
+		if err := settle(l, open, seen); err != nil {
 			return err
 		}
 	}
 	for _, run := range slices.Concat(others.Dead, others.Over) {
-		if err := journal.Remove(ctx, r.Store, run); err != nil {
+		if err := journal.Remove(ctx, l.Store, run); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func mend(ctx context.Context, r *Layer, lost []Lost, seen string) error {
 }
 
 // settle refuses to forget what is not accounted for, unless Seen names it: all of it.
-func settle(r *Layer, open []string, names string) error {
+func settle(l *Layer, open []string, names string) error {
 	seen, err := address.Split("--seen", names)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func settle(r *Layer, open []string, names string) error {
 	var left []string
 	for _, address := range open {
 		if slices.Contains(seen, address) {
-			r.Reportf("%s has been seen to", address)
+			l.Reportf("%s has been seen to", address)
 			continue
 		}
 		left = append(left, address)
@@ -147,40 +147,40 @@ func settle(r *Layer, open []string, names string) error {
 		return nil
 	}
 	return fmt.Errorf("%d of what was made or begun is not accounted for: %s. Look for each in the cloud; delete it there, or take it in by an import block in the code. Until this command names them all, nothing is applied to %s: %s --seen=%s",
-		len(left), strings.Join(left, ", "), r.Name, r.Call("recover"), printable.Quoted(strings.Join(open, ",")))
+		len(left), strings.Join(left, ", "), l.Name, l.Call("recover"), printable.Quoted(strings.Join(open, ",")))
 }
 
 // reconcile makes the state say what the journal says. It returns the addresses of what was
 // made, or may have been, and is not in the state.
-func reconcile(ctx context.Context, r *Layer, outcome journal.Outcome) (open []string, err error) {
-	recorded, err := r.Recorded(ctx)
+func reconcile(ctx context.Context, l *Layer, outcome journal.Outcome) (open []string, err error) {
+	recorded, err := l.Recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := correct(outcome, recorded)
 	for _, note := range m.notes {
-		r.Reportf("%s", note)
+		l.Reportf("%s", note)
 	}
-	if err := forget(ctx, r, m.remove...); err != nil {
+	if err := forget(ctx, l, m.remove...); err != nil {
 		return nil, err
 	}
-	left, err := importAll(ctx, r, m.adopt)
+	left, err := importAll(ctx, l, m.adopt)
 	if err != nil {
 		return nil, err
 	}
-	found, unknown, err := searchAll(ctx, r, outcome)
+	found, unknown, err := searchAll(ctx, l, outcome)
 	if err != nil {
 		return nil, err
 	}
-	more, err := importAll(ctx, r, found)
+	more, err := importAll(ctx, l, found)
 	if err != nil {
 		return nil, err
 	}
 	open, notes := m.end(outcome, found, slices.Concat(left, more), unknown)
 	for _, note := range notes {
-		r.Reportf("%s", note)
+		l.Reportf("%s", note)
 	}
-	return open, taintIncomplete(ctx, r, outcome.Created, slices.Concat(outcome.InFlight, found))
+	return open, taintIncomplete(ctx, l, outcome.Created, slices.Concat(outcome.InFlight, found))
 }
 
 // A correction is what makes a state say what a journal says.
@@ -234,9 +234,9 @@ func (m correction) end(outcome journal.Outcome, found, left []journal.Entry, un
 }
 
 // forget takes addresses out of the state.
-func forget(ctx context.Context, r *Layer, addresses ...string) error {
+func forget(ctx context.Context, l *Layer, addresses ...string) error {
 	if len(addresses) == 0 {
 		return nil
 	}
-	return r.Tofu(ctx, "state rm", tofu.StateRemoveArgs(addresses...)...)
+	return l.Tofu(ctx, "state rm", tofu.StateRemoveArgs(addresses...)...)
 }

@@ -17,10 +17,10 @@ import (
 // SaveLost looks for a state that tofu could not write to the store. Tofu writes it to a file, or
 // prints it as an event where there is no room for a file; the file may then be incomplete, so the
 // event comes first. The state is sealed and kept among the results, and in the store if possible.
-func SaveLost(ctx context.Context, r *Layer) (lost bool, err error) {
-	data := []byte(r.Dumped)
+func SaveLost(ctx context.Context, l *Layer) (lost bool, err error) {
+	data := []byte(l.Dumped)
 	if data == nil {
-		data, err = Folder(r.Run).Read(Inside(r.Run, filepath.Join(r.Dir, "errored.tfstate")))
+		data, err = Folder(l.Run).Read(Inside(l.Run, filepath.Join(l.Dir, "errored.tfstate")))
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
@@ -28,26 +28,26 @@ func SaveLost(ctx context.Context, r *Layer) (lost bool, err error) {
 			return false, err
 		}
 	}
-	sealed, err := secrets.Envelope(data, r.Recipients)
+	sealed, err := secrets.Envelope(data, l.Recipients)
 	if err != nil {
 		return true, err
 	}
-	if err := r.Leave("recovery/"+LostName(r), sealed); err != nil {
+	if err := l.Leave("recovery/"+LostName(l), sealed); err != nil {
 		return true, err
 	}
-	if r.Store != nil {
-		if err := r.Store.Write(ctx, lostKey(r)+r.ID+".age", sealed); err != nil {
-			r.Say("%s: the store does not take a copy of the lost state either: keep recovery/%s", r.Name, LostName(r))
+	if l.Store != nil {
+		if err := l.Store.Write(ctx, lostKey(l)+l.ID+".age", sealed); err != nil {
+			l.Say("%s: the store does not take a copy of the lost state either: keep recovery/%s", l.Name, LostName(l))
 		}
 	}
 	return true, nil
 }
 
 // LostName is the file of a lost state in recovery/.
-func LostName(r *Layer) string { return r.FileName() + ".tfstate.age" }
+func LostName(l *Layer) string { return l.FileName() + ".tfstate.age" }
 
 // lostKey is the folder in the store of what was lost of a state.
-func lostKey(r *Layer) string { return "recovery/" + r.Key + "/" }
+func lostKey(l *Layer) string { return "recovery/" + l.Key + "/" }
 
 // A Lost is a state that a run could not write.
 type Lost struct {
@@ -58,22 +58,22 @@ type Lost struct {
 
 // ListLost are the lost states of a layer, in the store and in the results of a run, the folder
 // from; empty: none.
-func ListLost(ctx context.Context, r *Layer, from string) (found []Lost, err error) {
+func ListLost(ctx context.Context, l *Layer, from string) (found []Lost, err error) {
 	if from != "" {
-		path := filepath.Join(from, "recovery", LostName(r))
+		path := filepath.Join(from, "recovery", LostName(l))
 		sealed, err := os.ReadFile(path)
 		if err == nil {
-			found = append(found, Lost{name: "recovery/" + LostName(r), sealed: sealed})
+			found = append(found, Lost{name: "recovery/" + LostName(l), sealed: sealed})
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	objects, err := r.Store.List(ctx, lostKey(r))
+	objects, err := l.Store.List(ctx, lostKey(l))
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		sealed, err := r.Store.Read(ctx, o.Key)
+		sealed, err := l.Store.Read(ctx, o.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -84,17 +84,17 @@ func ListLost(ctx context.Context, r *Layer, from string) (found []Lost, err err
 
 // RestoreLost puts lost states back into the store, if they are newer than what is there. The
 // caller has the lock.
-func RestoreLost(ctx context.Context, r *Layer, lost []Lost) error {
+func RestoreLost(ctx context.Context, l *Layer, lost []Lost) error {
 	for _, one := range lost {
-		data, err := r.Identity.Open(one.sealed)
+		data, err := l.Identity.Open(one.sealed)
 		if err != nil {
 			return refusal.New(IdentityHint, "%s cannot be opened: %v", one.name, err)
 		}
-		if err := putBack(ctx, r, one.name, data); err != nil {
+		if err := putBack(ctx, l, one.name, data); err != nil {
 			return err
 		}
 		if one.key != "" {
-			if err := r.Store.Remove(ctx, one.key); err != nil {
+			if err := l.Store.Remove(ctx, one.key); err != nil {
 				return err
 			}
 		}
@@ -103,25 +103,25 @@ func RestoreLost(ctx context.Context, r *Layer, lost []Lost) error {
 }
 
 // putBack writes one lost state, unless the store has it or a later one.
-func putBack(ctx context.Context, r *Layer, name string, data []byte) error {
+func putBack(ctx context.Context, l *Layer, name string, data []byte) error {
 	lost, err := state.ReadStamp(name, data)
 	if err != nil {
 		return err
 	}
-	kept, err := r.Store.Stamp(ctx, r.Key)
+	kept, err := l.Store.Stamp(ctx, l.Key)
 	switch {
 	case errors.Is(err, state.ErrNone):
 	case err != nil:
 		return err
 	case kept.Lineage != lost.Lineage:
-		return refusal.New("compare them by hand: see docs/recover.md", "%s is of another lineage than the state of %s in the store", name, r.Name)
+		return refusal.New("compare them by hand: see docs/recover.md", "%s is of another lineage than the state of %s in the store", name, l.Name)
 	case kept.Serial >= lost.Serial:
-		fmt.Fprintf(&r.Report, "%s: %s is not newer than the state in the store (serial %d, there %d): ignored\n", r.Name, name, lost.Serial, kept.Serial)
+		fmt.Fprintf(&l.Report, "%s: %s is not newer than the state in the store (serial %d, there %d): ignored\n", l.Name, name, lost.Serial, kept.Serial)
 		return nil
 	}
-	if err := r.Store.Write(ctx, r.Key, data); err != nil {
+	if err := l.Store.Write(ctx, l.Key, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(&r.Report, "%s: %s is the state again, serial %d\n", r.Name, name, lost.Serial)
+	fmt.Fprintf(&l.Report, "%s: %s is the state again, serial %d\n", l.Name, name, lost.Serial)
 	return nil
 }

@@ -89,19 +89,19 @@ func TestFailed(t *testing.T) {
 			complaints: dropped + "the state could not be read, and its sensitive values are not known\n", want: "tofu plan of test failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, _ := quiet(t, Command{Name: "apply"})
-			r := &Layer{Run: s, Name: "test", Unwritten: c.unwritten, Diagnostics: c.diagnostics}
-			_, _ = r.Printed.Write([]byte(c.noise))
+			r, _, _ := quiet(t, Command{Name: "apply"})
+			l := &Layer{Run: r, Name: "test", Unwritten: c.unwritten, Diagnostics: c.diagnostics}
+			_, _ = l.Printed.Write([]byte(c.noise))
 			if c.ctx == nil {
 				c.ctx = t.Context()
 			}
-			if err := r.Failed(c.ctx, c.command, c.err); err == nil || err.Error() != c.want {
+			if err := l.Failed(c.ctx, c.command, c.err); err == nil || err.Error() != c.want {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if got := s.Complaints.String(); got != c.complaints {
+			if got := r.Complaints.String(); got != c.complaints {
 				t.Errorf("it complains %q, want %q", got, c.complaints)
 			}
-			if r.Printed.String() != "" {
+			if l.Printed.String() != "" {
 				t.Error("the next command says it once more")
 			}
 		})
@@ -179,15 +179,15 @@ func TestRoots(t *testing.T) {
 		roots, err := All(v.Run)
 		must(t, err)
 		var names, rows []string
-		for _, r := range roots {
-			names = append(names, r.Name)
-			if r.Key != "test/"+r.Name+".tfstate" || r.Dir != v.Path("repository/environments/test", r.Name) || r.Config.Path != r.Name {
-				t.Errorf("%s: %q, %q, %+v", r.Name, r.Key, r.Dir, r.Config)
+		for _, l := range roots {
+			names = append(names, l.Name)
+			if l.Key != "test/"+l.Name+".tfstate" || l.Dir != v.Path("repository/environments/test", l.Name) || l.Config.Path != l.Name {
+				t.Errorf("%s: %q, %q, %+v", l.Name, l.Key, l.Dir, l.Config)
 			}
-			if r.Tool.Dir != r.Dir || !slices.Contains(r.Tool.Env, "OS_PASSWORD=of-the-cloud-3") || r.Tool.Stderr != &r.Printed {
-				t.Errorf("%s: %+v", r.Name, r.Tool)
+			if l.Tool.Dir != l.Dir || !slices.Contains(l.Tool.Env, "OS_PASSWORD=of-the-cloud-3") || l.Tool.Stderr != &l.Printed {
+				t.Errorf("%s: %+v", l.Name, l.Tool)
 			}
-			if _, err := os.Stat(filepath.Join(r.Dir, "main.tf")); err != nil {
+			if _, err := os.Stat(filepath.Join(l.Dir, "main.tf")); err != nil {
 				t.Error(err)
 			}
 		}

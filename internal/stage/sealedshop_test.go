@@ -231,12 +231,12 @@ func TestBlackBoxEach(t *testing.T) {
 	d.Work = forTools(t)
 	d.withCode(twoLayers)
 	var names []string
-	must(t, Each(t.Context(), d.opened(), func(r *Layer) error { names = append(names, r.Name); return nil }))
+	must(t, Each(t.Context(), d.opened(), func(l *Layer) error { names = append(names, l.Name); return nil }))
 	if got := strings.Join(names, " "); got != "net app" {
 		t.Errorf("it looks at %s", got)
 	}
 	d.Work, names = forTools(t), nil
-	err := Each(t.Context(), d.Layer.Run, func(r *Layer) error { names = append(names, r.Name); return errors.New("of " + r.Name) })
+	err := Each(t.Context(), d.Layer.Run, func(l *Layer) error { names = append(names, l.Name); return errors.New("of " + l.Name) })
 	fails(t, err, "of net")
 	d.Work = forTools(t)
 	if got := strings.Join(names, " "); got != "net" {

@@ -42,14 +42,14 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.given.Env, c.given.ID = "test", "run01"
-			result := runs(t, c.given, func(ctx context.Context, s *Run) error {
-				if s.DeadAfter != c.want.DeadAfter || s.Beat != c.want.Beat {
-					t.Errorf("%v, %+v", s.DeadAfter, s.Beat)
+			result := runs(t, c.given, func(ctx context.Context, r *Run) error {
+				if r.DeadAfter != c.want.DeadAfter || r.Beat != c.want.Beat {
+					t.Errorf("%v, %+v", r.DeadAfter, r.Beat)
 				}
 				if _, ends := ctx.Deadline(); ends {
 					t.Error("it has a deadline that nobody asked for")
 				}
-				return s.Timed("think", func() error { return nil })
+				return r.Timed("think", func() error { return nil })
 			})
 			if result.Version != 1 || result.Stage != "probe" || result.Environment != "test" || result.RunID != "run01" || result.Status != "done" {
 				t.Errorf("%+v", result)
@@ -79,11 +79,11 @@ func TestDeadline(t *testing.T) {
 
 // A step that fails takes its time, too.
 func TestTimed(t *testing.T) {
-	s, _, _ := quiet(t, Command{Name: "plan"})
+	r, _, _ := quiet(t, Command{Name: "plan"})
 	failure := errors.New("it fails")
-	err := s.Timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
-	if !errors.Is(err, failure) || len(s.Result.Timings) != 1 || s.Result.Timings[0].Step != "try" || s.Result.Timings[0].Seconds <= 0 {
-		t.Errorf("%v, %+v", err, s.Result.Timings)
+	err := r.Timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
+	if !errors.Is(err, failure) || len(r.Result.Timings) != 1 || r.Result.Timings[0].Step != "try" || r.Result.Timings[0].Seconds <= 0 {
+		t.Errorf("%v, %+v", err, r.Result.Timings)
 	}
 }
 
@@ -130,10 +130,10 @@ func TestEndWithoutResult(t *testing.T) {
 		"done": {nil, false, Failed}, "with changes": {nil, true, Failed}, "failed": {errors.New("x"), false, Failed}, "refused": {refusal.New("x", "x"), false, BadInput},
 	} {
 		for _, stage := range []string{"plan", "apply"} {
-			s, _, stderr := quiet(t, Command{Name: stage})
-			s.Out, s.Changed = filepath.Join(s.Out, "file", "out"), c.changes
-			must(t, os.WriteFile(filepath.Dir(s.Out), nil, 0o600))
-			if code := s.End(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
+			r, _, stderr := quiet(t, Command{Name: stage})
+			r.Out, r.Changed = filepath.Join(r.Out, "file", "out"), c.changes
+			must(t, os.WriteFile(filepath.Dir(r.Out), nil, 0o600))
+			if code := r.End(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
 				t.Errorf("%s, %s: code %d: %s", stage, name, code, stderr.String())
 			}
 		}
@@ -158,11 +158,11 @@ func TestSay(t *testing.T) {
 		"another's layer":  {"app-secret", "***"},
 		"a control's text": {"a\x1b[31mb", "a[31mb"},
 	} {
-		s, _, stderr := quiet(t, Command{Name: "plan"})
-		s.Env = "prod-secret"
-		s.Result.Layers = []*LayerResult{{Name: "db"}, {Name: "net-secret"}}
-		s.Mask.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
-		s.Say("progress: %v", c.arg)
+		r, _, stderr := quiet(t, Command{Name: "plan"})
+		r.Env = "prod-secret"
+		r.Result.Layers = []*LayerResult{{Name: "db"}, {Name: "net-secret"}}
+		r.Mask.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
+		r.Say("progress: %v", c.arg)
 		if got := stderr.String(); got != "progress: "+c.want+"\n" {
 			t.Errorf("%s: it says %q, want %q", name, got, c.want)
 		}

@@ -41,24 +41,24 @@ func unlock(ctx context.Context, r *Run, lockID string) error {
 	return nil
 }
 
-func unlockLayer(ctx context.Context, r *Layer, lockID string) error {
-	lock, err := r.Store.ReadLock(ctx, r.Key)
+func unlockLayer(ctx context.Context, l *Layer, lockID string) error {
+	lock, err := l.Store.ReadLock(ctx, l.Key)
 	if err != nil {
 		return err
 	}
 	if lock == nil {
-		fmt.Fprintf(&r.Report, "%s: not locked\n", r.Name)
+		fmt.Fprintf(&l.Report, "%s: not locked\n", l.Name)
 		return nil
 	}
-	fmt.Fprintf(&r.Report, "%s: locked by %s\n", r.Name, DescribeLock(lock))
-	_, h, err := Alone(ctx, r)
+	fmt.Fprintf(&l.Report, "%s: locked by %s\n", l.Name, DescribeLock(lock))
+	_, h, err := Alone(ctx, l)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(Release(ctx, r, lockID), h.End(ctx, true)); err != nil {
+	if err := errors.Join(Release(ctx, l, lockID), h.End(ctx, true)); err != nil {
 		return err
 	}
-	fmt.Fprintf(&r.Report, "%s: unlocked\n", r.Name)
+	fmt.Fprintf(&l.Report, "%s: unlocked\n", l.Name)
 	return nil
 }
 
@@ -68,13 +68,13 @@ func unlockHTTP(ctx context.Context, layers []*Layer, lockID string) error {
 	if lockID == "" || len(layers) != 1 {
 		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be taken away by its ID, and one layer at a time")
 	}
-	r := layers[0]
-	if err := r.Init(ctx); err != nil {
+	l := layers[0]
+	if err := l.Init(ctx); err != nil {
 		return err
 	}
-	if err := r.Tofu(ctx, "force-unlock", tofu.ForceUnlockArgs(lockID)...); err != nil {
+	if err := l.Tofu(ctx, "force-unlock", tofu.ForceUnlockArgs(lockID)...); err != nil {
 		return err
 	}
-	fmt.Fprintf(&r.Report, "%s: unlocked\n", r.Name)
+	fmt.Fprintf(&l.Report, "%s: unlocked\n", l.Name)
 	return nil
 }

@@ -82,8 +82,8 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 // The command names the layer only where there are several.
 func TestCommand(t *testing.T) {
 	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
-		r := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, Name: "net"}
-		if got := r.Call("recover"); got != want {
+		l := &Layer{Run: &Run{Options: Options{Env: "test"}, Environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, Name: "net"}
+		if got := l.Call("recover"); got != want {
 			t.Errorf("%d layers: %s", layers, got)
 		}
 	}
