@@ -17,8 +17,8 @@ import (
 	"slipway/internal/tofu"
 )
 
-// notStarted fails unless err says that this command of tofu was the first that did not start.
-func notStarted(t *testing.T, err error, command string) {
+// NotStarted fails unless err says that this command of tofu was the first that did not start.
+func NotStarted(t *testing.T, err error, command string) {
 	t.Helper()
 	if !errors.Is(err, tofu.ErrNotStarted) || !strings.HasPrefix(err.Error(), "tofu was not started: "+command+":") {
 		t.Errorf("got %v", err)
@@ -28,7 +28,7 @@ func notStarted(t *testing.T, err error, command string) {
 // A protected environment takes only a plan that was reviewed, and so does who names the
 // digest of one. That of an environment without a bucket is in a folder.
 func TestApplyTakes(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is not in a bucket, so no plan is kept there", "there is no plan of test in the folder that --plan names"
@@ -50,21 +50,21 @@ func TestApplyTakes(t *testing.T) {
 		"a plan, with a digest, and over HTTP": {http: true, o: options{plan: Source{Folder: "/nowhere", Digest: digest}}, message: nowhere},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			more := ""
 			if c.protected {
 				more = "protected: true\n"
 			}
 			if c.http {
 				d.Store = nil
-				d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + more)
+				d.WithCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + more)
 			} else {
-				d.withCode(more)
+				d.WithCode(more)
 			}
-			if err := apply(t.Context(), d.opened(), c.o); c.message != "" {
-				refuses(t, err, c.message, "dagger call ")
+			if err := apply(t.Context(), d.Opened(), c.o); c.message != "" {
+				Refuse(t, err, c.message, "dagger call ")
 			} else {
-				notStarted(t, err, "init")
+				NotStarted(t, err, "init")
 			}
 		})
 	}
@@ -73,7 +73,7 @@ func TestApplyTakes(t *testing.T) {
 // What takes an environment away asks for its name first, and looks for runs that were
 // interrupted. Of a protected one, all that would be lost is known before.
 func TestDestroyTakes(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	for name, c := range map[string]struct {
 		more, confirm string
 		interrupted   bool
@@ -87,26 +87,26 @@ func TestDestroyTakes(t *testing.T) {
 		"of a protected one, before it begins": {confirm: "test", more: "protected: true\n", interrupted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.withCode(c.more)
+			d := New(t)
+			d.WithCode(c.more)
 			d.Result.Stage = "destroy"
-			r, o := d.opened(), options{confirm: c.confirm}
+			r, o := d.Opened(), options{confirm: c.confirm}
 			if c.interrupted {
-				d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
+				d.Interrupted(journal.Header{ID: "dead", Stage: "apply"})
 			}
 			for _, f := range []func(context.Context, *Run, options) error{destroy, down} {
 				if err := f(t.Context(), r, o); c.message != "" {
-					refuses(t, err, c.message, "dagger call ")
+					Refuse(t, err, c.message, "dagger call ")
 				} else {
-					notStarted(t, err, "init")
+					NotStarted(t, err, "init")
 				}
 			}
 		})
 	}
-	d := newDesk(t)
-	d.withCode("")
-	r := d.opened()
-	d.nowhere()
+	d := New(t)
+	d.WithCode("")
+	r := d.Opened()
+	d.Nowhere()
 	if err := destroy(t.Context(), r, options{confirm: "test"}); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("nowhere: %v", err)
 	}
@@ -114,15 +114,15 @@ func TestDestroyTakes(t *testing.T) {
 
 // With an environment go its plans and the record of its last check, and nothing of another.
 func TestTakeKept(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Env = "test"
 	other := []string{"drift/test2.json", "plans/test2/x", "test/test.tfstate"}
 	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
-		must(t, d.Store.Write(t.Context(), key, []byte("x")))
+		Do(t, d.Store.Write(t.Context(), key, []byte("x")))
 	}
-	must(t, removeKept(t.Context(), d.Layer.Run))
+	Do(t, removeKept(t.Context(), d.Layer.Run))
 	objects, err := d.Store.List(t.Context(), "")
-	must(t, err)
+	Do(t, err)
 	var left []string
 	for _, o := range objects {
 		left = append(left, o.Key)
@@ -130,10 +130,10 @@ func TestTakeKept(t *testing.T) {
 	if strings.Join(left, " ") != strings.Join(other, " ") {
 		t.Errorf("there is %q", left)
 	}
-	d.says("test: deleted 3 kept plans and records\n")
+	d.Says("test: deleted 3 kept plans and records\n")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		must(t, d.Store.Write(t.Context(), "drift/test.json", []byte("x")))
-		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		Do(t, d.Store.Write(t.Context(), "drift/test.json", []byte("x")))
+		d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == method {
 				w.WriteHeader(http.StatusForbidden)
 			}
@@ -144,29 +144,29 @@ func TestTakeKept(t *testing.T) {
 		}
 	}
 	d.Store = nil
-	must(t, removeKept(t.Context(), d.Layer.Run))
+	Do(t, removeKept(t.Context(), d.Layer.Run))
 }
 
 // A tofu that could not be started has made nothing: the lock goes back, and there is nothing
 // to recover. Where a state may have been lost all the same, both stay.
 func TestApplyPlanNotStarted(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	for name, c := range map[string]struct {
-		before    func(d *desk)
+		before    func(d *Desk)
 		want      string
 		left      bool // the lock and the journal
 		unwritten bool
 	}{
-		"nothing is there":        {before: func(*desk) {}},
-		"one that cannot be read": {before: func(d *desk) { must(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
-		"tofu complains of the state": {before: func(d *desk) {
+		"nothing is there":        {before: func(*Desk) {}},
+		"one that cannot be read": {before: func(d *Desk) { Do(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
+		"tofu complains of the state": {before: func(d *Desk) {
 			d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Error refreshing state"}}
 		}, unwritten: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			d.Dir = d.Path("repository")
-			must(t, os.MkdirAll(d.Dir, 0o700))
+			Do(t, os.MkdirAll(d.Dir, 0o700))
 			c.before(d)
 			_, err := applyPlan(t.Context(), d.Layer)
 			if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), c.want) {
@@ -175,8 +175,8 @@ func TestApplyPlanNotStarted(t *testing.T) {
 			if d.Row.Applied || d.Unwritten != c.unwritten {
 				t.Errorf("applied: %v, unwritten: %v", d.Row.Applied, d.Unwritten)
 			}
-			if left := d.lockID() != "" && len(d.journals()) > 0; left != c.left {
-				t.Errorf("the lock is %q, and there is %q", d.lockID(), d.journals())
+			if left := d.LockID() != "" && len(d.Journals()) > 0; left != c.left {
+				t.Errorf("the lock is %q, and there is %q", d.LockID(), d.Journals())
 			}
 			if told := d.Complaints.String(); len(d.Diagnostics) > 0 != strings.Contains(told, "test: error: Error refreshing state\n") {
 				t.Errorf("it complains %q", told)
@@ -186,10 +186,10 @@ func TestApplyPlanNotStarted(t *testing.T) {
 			}
 		})
 	}
-	d := newDesk(t)
-	d.locked("laptop")
+	d := New(t)
+	d.LockAs("laptop")
 	_, err := applyPlan(t.Context(), d.Layer)
-	refuses(t, err, "is locked by root@host", "dagger call unlock")
+	Refuse(t, err, "is locked by root@host", "dagger call unlock")
 }
 
 // A run that this program itself ends says why; that it was asked to stop is said elsewhere.
@@ -231,7 +231,7 @@ func TestStateNotSaved(t *testing.T) {
 // An apply that did nothing needs no look at the state. One that did, and whose state cannot
 // be read, is in doubt for that reason.
 func TestCloseApplyLooks(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	done := []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
 	for name, c := range map[string]struct {
 		state string // in the store; empty: none
@@ -244,11 +244,11 @@ func TestCloseApplyLooks(t *testing.T) {
 		"another than before":  {state: `{"serial":1,"lineage":"line","encrypted_data":"x"}`, done: done},
 		"damaged, and nothing": {state: "x"},
 	} {
-		d := newDesk(t)
+		d := New(t)
 		d.Dir = d.Path("repository")
-		must(t, os.MkdirAll(d.Dir, 0o700))
+		Do(t, os.MkdirAll(d.Dir, 0o700))
 		if c.state != "" {
-			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.state)))
+			Do(t, d.Store.Write(t.Context(), d.Key, []byte(c.state)))
 		}
 		err := closeApply(t.Context(), t.Context(), d.Layer, &recorder{done: c.done}, ending{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -260,7 +260,7 @@ func TestCloseApplyLooks(t *testing.T) {
 // A state that is as before holds what was done only if each that was made is in it, by its
 // ID where it has one, and none that was deleted.
 func TestMissing(t *testing.T) {
-	recorded := map[string]*tfjson.StateResource{"a.b": inState("a", "1")}
+	recorded := map[string]*tfjson.StateResource{"a.b": Recorded("a", "1")}
 	made := func(address, id string) journal.Outcome {
 		return journal.Outcome{Created: []journal.Entry{{Address: address, IDKey: "id", ID: id}}}
 	}
@@ -286,7 +286,7 @@ func TestMissing(t *testing.T) {
 
 // Where tofu cannot be started, nothing is known, taken in, forgotten or marked.
 func TestNotStarted(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	entries := func(addresses ...string) (list []journal.Entry) {
 		for _, address := range addresses {
 			list = append(list, journal.Entry{Address: address, Action: "create", IDKey: "id", ID: "1"})
@@ -295,58 +295,65 @@ func TestNotStarted(t *testing.T) {
 	}
 	composed := entries("ovh_cloud_project_database.db")
 	for name, c := range map[string]struct {
-		do      func(d *desk) error
+		do      func(d *Desk) error
 		command string // empty: there is nothing to start it for
 	}{
-		"what is recorded":     {func(d *desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
-		"forget":               {func(d *desk) error { return forget(t.Context(), d.Layer, "a.b") }, "state"},
-		"forget nothing":       {func(d *desk) error { return forget(t.Context(), d.Layer) }, ""},
-		"wishes":               {func(d *desk) error { _, err := wishesOf(t.Context(), d.Layer, entries("a.b")); return err }, "plan"},
-		"no wishes":            {func(d *desk) error { _, err := wishesOf(t.Context(), d.Layer, nil); return err }, ""},
-		"import one":           {func(d *desk) error { _, err := importOne(t.Context(), d.Layer, "a.b", "1"); return err }, "import"},
-		"import by blocks":     {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, entries("a.b")); return err }, "import"},
-		"import by longer ids": {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, composed); return err }, "plan"},
-		"import nothing":       {func(d *desk) error { _, err := importAll(t.Context(), d.Layer, nil); return err }, ""},
-		"make a user anew":     {func(d *desk) error { return taintIncomplete(t.Context(), d.Layer, entries(databaseUser+".u"), nil) }, "show"},
-		"make a group anew":    {func(d *desk) error { return taintIncomplete(t.Context(), d.Layer, nil, entries(securityGroup+".g")) }, "show"},
-		"nothing to make anew": {func(d *desk) error {
-			return taintIncomplete(t.Context(), d.Layer, entries("a.b"), entries(network+".n"))
+		"what is recorded":     {func(d *Desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
+		"forget":               {func(d *Desk) error { return forget(t.Context(), d.Layer, "a.b") }, "state"},
+		"forget nothing":       {func(d *Desk) error { return forget(t.Context(), d.Layer) }, ""},
+		"wishes":               {func(d *Desk) error { _, err := wishesOf(t.Context(), d.Layer, entries("a.b")); return err }, "plan"},
+		"no wishes":            {func(d *Desk) error { _, err := wishesOf(t.Context(), d.Layer, nil); return err }, ""},
+		"import one":           {func(d *Desk) error { _, err := importOne(t.Context(), d.Layer, "a.b", "1"); return err }, "import"},
+		"import by blocks":     {func(d *Desk) error { _, err := importAll(t.Context(), d.Layer, entries("a.b")); return err }, "import"},
+		"import by longer ids": {func(d *Desk) error { _, err := importAll(t.Context(), d.Layer, composed); return err }, "plan"},
+		"import nothing":       {func(d *Desk) error { _, err := importAll(t.Context(), d.Layer, nil); return err }, ""},
+		"make a user anew":     {func(d *Desk) error { return taintIncomplete(t.Context(), d.Layer, entries(databaseUser+".u"), nil) }, "show"},
+		"make a group anew":    {func(d *Desk) error { return taintIncomplete(t.Context(), d.Layer, nil, entries(securityGroup+".g")) }, "show"},
+		"nothing to make anew": {func(d *Desk) error {
+			return taintIncomplete(t.Context(), d.Layer, entries("a.b"), entries(Network+".n"))
 		}, ""},
-		"mark":         {func(d *desk) error { return taint(t.Context(), d.Layer, map[string]string{"a.b": "it is not whole"}) }, "taint"},
-		"mark nothing": {func(d *desk) error { return taint(t.Context(), d.Layer, nil) }, ""},
-		"a search": {func(d *desk) error {
+		"mark":         {func(d *Desk) error { return taint(t.Context(), d.Layer, map[string]string{"a.b": "it is not whole"}) }, "taint"},
+		"mark nothing": {func(d *Desk) error { return taint(t.Context(), d.Layer, nil) }, ""},
+		"a search": {func(d *Desk) error {
 			_, _, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: entries("a.b")})
 			return err
 		}, "show"},
-		"what was made": {func(d *desk) error {
+		"what was made": {func(d *Desk) error {
 			_, err := reconcile(t.Context(), d.Layer, journal.Outcome{Created: entries("a.b")})
 			return err
 		}, "show"},
-		"a change": {func(d *desk) error { _, err := change(t.Context(), d.Layer, tofu.Plan{}, options{}); return err }, "init"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			d.Dir = d.Path("repository")
-			must(t, os.MkdirAll(d.Dir, 0o700))
-			if name == "a change" {
-				d.withCode("")
-				must(t, d.Open(t.Context()))
-			}
+			Do(t, os.MkdirAll(d.Dir, 0o700))
 			if err := c.do(d); c.command == "" {
-				must(t, err)
+				Do(t, err)
 			} else {
-				notStarted(t, err, c.command)
+				NotStarted(t, err, c.command)
 			}
 			if _, err := os.Stat(filepath.Join(d.Dir, "slipway_recover.tf")); err == nil {
 				t.Error("blocks of an import are left in the code")
 			}
-			if text := d.text(); text != "" {
+			if text := d.Text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 		})
 	}
-	d := newDesk(t)
-	d.other(journal.Header{ID: "you", Stage: "apply"})
+}
+
+// A change begins with init, and never beside another run.
+func TestChangeBegins(t *testing.T) {
+	WithoutTofu(t)
+	d := New(t)
+	d.WithCode("")
+	d.Opened()
+	d.Dir = d.Path("repository")
+	Do(t, os.MkdirAll(d.Dir, 0o700))
 	_, err := change(t.Context(), d.Layer, tofu.Plan{}, options{})
-	refuses(t, err, "is in use by run you", "dagger call unlock")
+	NotStarted(t, err, "init")
+	d = New(t)
+	d.Other(journal.Header{ID: "you", Stage: "apply"})
+	_, err = change(t.Context(), d.Layer, tofu.Plan{}, options{})
+	Refuse(t, err, "is in use by run you", "dagger call unlock")
 }

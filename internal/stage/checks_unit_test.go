@@ -13,7 +13,7 @@ import (
 
 // A check whose tool cannot be started has found nothing out: it fails, and says so.
 func TestChecksNotStarted(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	for name, c := range map[string]struct {
 		command     func() Command
 		environment string
@@ -29,43 +29,43 @@ func TestChecksNotStarted(t *testing.T) {
 		"mistakes":          {command: Lint, want: "run tflint: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.withCode("")
+			d := New(t)
+			d.WithCode("")
 			d.Environment, d.Env = nil, ""
 			command := c.command()
 			var flags []string
 			if c.environment != "" {
 				flags = append(flags, "--env="+c.environment)
 			}
-			must(t, command.Parse(flags, &Options{}))
+			Do(t, command.Parse(flags, &Options{}))
 			if c.test {
-				must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
+				Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}
 			if err := command.Run(t.Context(), d.Layer.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
-			if text := d.text(); text != "" {
+			if text := d.Text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
-			d.nowhere()
+			d.Nowhere()
 			if err := command.Run(t.Context(), d.Layer.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}
 		})
 	}
-	d := newDesk(t)
-	d.withCode("")
+	d := New(t)
+	d.WithCode("")
 	d.Env, d.Repository = "", t.TempDir()
-	refuses(t, validate(t.Context(), d.Layer.Run, ""), "environment", "")
+	Refuse(t, validate(t.Context(), d.Layer.Run, ""), "environment", "")
 }
 
 // Code that would run what its environment does not allow is refused before it is checked.
 func TestValidateRefuses(t *testing.T) {
-	withoutTofu(t)
-	d := newDesk(t)
-	d.withCode("")
-	must(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
-	refuses(t, validate(t.Context(), d.Layer.Run, ""), "external", "")
+	WithoutTofu(t)
+	d := New(t)
+	d.WithCode("")
+	Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
+	Refuse(t, validate(t.Context(), d.Layer.Run, ""), "external", "")
 }
 
 // A module with tests is one folder, whether they lie beside its code or in its folder tests.
@@ -79,8 +79,8 @@ func TestModulesWithTests(t *testing.T) {
 		"modules/none/main.tf", "modules/none/tests/notes.hcl", "modules/none/folder.tftest.hcl/x", "tests/own.tftest.hcl",
 	} {
 		path := filepath.Join(repository, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, nil, 0o600))
+		Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		Do(t, os.WriteFile(path, nil, 0o600))
 	}
 	dirs, err := modulesWithTests(repository)
 	if err != nil || !slices.Equal(dirs, []string{"modules/a", "modules/b", "modules/c", "."}) {

@@ -34,7 +34,7 @@ func (p *project) onCloud() *cloud {
 		p.t.Fatalf("the provider is not in .slipway/providers (%v, %v): make test puts it there", mirrors, err)
 	}
 	// A copy: the tools may not be able to reach this checkout.
-	program := filepath.Join(forTools(p.t), "provider")
+	program := filepath.Join(ForTools(p.t), "provider")
 	if err := copyProgram(mirrors[0], program); err != nil {
 		p.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (p *project) onCloud() *cloud {
 			p.t.Error(err)
 		}
 	})
-	c := &cloud{t: p.t, url: server.URL + "/-/openstack", mirror: p.t.TempDir(), starts: filepath.Join(forTools(p.t), "starts")}
+	c := &cloud{t: p.t, url: server.URL + "/-/openstack", mirror: p.t.TempDir(), starts: filepath.Join(ForTools(p.t), "starts")}
 	inside, err := filepath.Rel("../../.slipway/providers", mirrors[0])
 	if err != nil {
 		p.t.Fatal(err)

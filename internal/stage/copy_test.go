@@ -38,18 +38,18 @@ func newClone(t *testing.T) *clone {
 func (c *clone) write(name, text string) {
 	c.t.Helper()
 	path := filepath.Join(c.Repository, name)
-	must(c.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(c.t, os.WriteFile(path, []byte(text), 0o644))
+	Do(c.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	Do(c.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // copied makes the copy, and returns its digest and its files.
 func (c *clone) copied() (digest string, files []string) {
 	c.t.Helper()
 	to := c.Path("repository")
-	must(c.t, os.RemoveAll(to))
-	inputs, err := copyRepository(c.Run)
-	must(c.t, err)
-	must(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
+	Do(c.t, os.RemoveAll(to))
+	inputs, err := CopyRepository(c.Run)
+	Do(c.t, err)
+	Do(c.t, filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			name, _ := filepath.Rel(to, path)
 			files = append(files, name)
@@ -76,7 +76,7 @@ func TestCopyLeavesBehind(t *testing.T) {
 	if _, files := c.copied(); !slices.Equal(files, want) {
 		t.Errorf("it has %q", files)
 	}
-	must(t, syscall.Mkfifo(filepath.Join(c.Repository, "pipe"), 0o600))
+	Do(t, syscall.Mkfifo(filepath.Join(c.Repository, "pipe"), 0o600))
 	if _, files := c.copied(); !slices.Equal(files, want) {
 		t.Errorf("it has %q", files)
 	}
@@ -102,7 +102,7 @@ func TestCopyKeeps(t *testing.T) {
 		}
 	}
 	whole := filepath.Join(t.TempDir(), ".slipway")
-	must(t, os.Rename(c.Repository, whole))
+	Do(t, os.Rename(c.Repository, whole))
 	c.Repository = whole
 	if _, files := c.copied(); len(files) == 0 {
 		t.Error("in a folder of that name, nothing is copied")
@@ -116,9 +116,9 @@ func TestWorkspace(t *testing.T) {
 	stderr := &bytes.Buffer{}
 	c.Stderr, c.Mask = stderr, NewMask()
 	c.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
-	must(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
+	Do(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
 	inputs, err := Prepare(c.Run)
-	must(t, err)
+	Do(t, err)
 	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
 		if _, err := os.Stat(c.Path(name)); err != nil {
 			t.Error(err)
@@ -126,7 +126,7 @@ func TestWorkspace(t *testing.T) {
 	}
 	for _, path := range []string{c.Repository, c.IdentityFile} {
 		info, err := os.Stat(path)
-		must(t, err)
+		Do(t, err)
 		if open := info.Mode().Perm()&0o077 != 0; open == confine.Switches() {
 			t.Errorf("%s is %s", path, info.Mode())
 		}
@@ -144,7 +144,7 @@ func TestWorkspaceFails(t *testing.T) {
 	for name, change := range map[string]func(c *clone){
 		"a proxy's password in the clear": func(c *clone) { c.Credentials = map[string]string{"HTTPS_PROXY": "http://me:word@proxy.example.org"} },
 		"no work folder":                  func(c *clone) { c.Work = filepath.Join(c.Repository, "environments/test/main.tf") },
-		"a file for a folder":             func(c *clone) { must(t, os.WriteFile(c.Path("plans"), nil, 0o600)) },
+		"a file for a folder":             func(c *clone) { Do(t, os.WriteFile(c.Path("plans"), nil, 0o600)) },
 	} {
 		c := newClone(t)
 		c.Stderr, c.Mask = &bytes.Buffer{}, NewMask()
@@ -169,12 +169,12 @@ func TestCopyDigest(t *testing.T) {
 		"a content":  {func(c *clone) { c.write("modules/net/main.tf", "other") }, true},
 		"a new file": {func(c *clone) { c.write("modules/net/more.tf", "") }, true},
 		"a name": {func(c *clone) {
-			must(c.t, os.Rename(filepath.Join(c.Repository, "modules/net"), filepath.Join(c.Repository, "modules/nat")))
+			Do(c.t, os.Rename(filepath.Join(c.Repository, "modules/net"), filepath.Join(c.Repository, "modules/nat")))
 		}, true},
-		"the right to execute": {func(c *clone) { must(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o755)) }, true},
-		"who may read it":      {func(c *clone) { must(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o600)) }, false},
+		"the right to execute": {func(c *clone) { Do(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o755)) }, true},
+		"who may read it":      {func(c *clone) { Do(c.t, os.Chmod(filepath.Join(c.Repository, "modules/net/main.tf"), 0o600)) }, false},
 		"the target of a link": {func(c *clone) {
-			must(c.t, os.Remove(filepath.Join(c.Repository, "link")))
+			Do(c.t, os.Remove(filepath.Join(c.Repository, "link")))
 			c.link("modules/net/main.tf")
 		}, true},
 		"own credentials":        {func(c *clone) { c.write("credentials/test.enc.env", "other") }, true},
@@ -197,7 +197,7 @@ func TestCopyDigest(t *testing.T) {
 
 func (c *clone) link(to string) {
 	c.t.Helper()
-	must(c.t, os.Symlink(to, filepath.Join(c.Repository, "link")))
+	Do(c.t, os.Symlink(to, filepath.Join(c.Repository, "link")))
 }
 
 // A program stays one in the copy, and a link a link.
@@ -205,11 +205,11 @@ func TestCopyKinds(t *testing.T) {
 	c := newClone(t)
 	c.link("modules/net/main.tf")
 	c.write("run", "x")
-	must(t, os.Chmod(filepath.Join(c.Repository, "run"), 0o755))
+	Do(t, os.Chmod(filepath.Join(c.Repository, "run"), 0o755))
 	c.copied()
 	for name, want := range map[string]fs.FileMode{"run": 0o700, "modules/net/main.tf": 0o600} {
 		info, err := os.Stat(c.Path("repository", name))
-		must(t, err)
+		Do(t, err)
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: %s", name, info.Mode())
 		}
@@ -222,18 +222,18 @@ func TestCopyKinds(t *testing.T) {
 // What cannot be read is an error, and not left out.
 func TestCopyFails(t *testing.T) {
 	c := newClone(t)
-	must(t, os.Remove(filepath.Join(c.Repository, "credentials/test.enc.env")))
-	if _, err := copyRepository(c.Run); err == nil {
+	Do(t, os.Remove(filepath.Join(c.Repository, "credentials/test.enc.env")))
+	if _, err := CopyRepository(c.Run); err == nil {
 		t.Error("without the sealed credentials there is a digest")
 	}
 	c = newClone(t)
 	c.Repository += "/nonexistent"
-	if _, err := copyRepository(c.Run); err == nil {
+	if _, err := CopyRepository(c.Run); err == nil {
 		t.Error("a repository that is not there is copied")
 	}
 	c = newClone(t)
 	c.Work += "/nonexistent/" + strings.Repeat("x", 300)
-	if _, err := copyRepository(c.Run); err == nil {
+	if _, err := CopyRepository(c.Run); err == nil {
 		t.Error("to where nothing can be written, it is copied")
 	}
 	if err := Full(c.Run, syscall.ENOSPC); !strings.Contains(err.Error(), "is full: nothing was changed") {
@@ -247,14 +247,14 @@ func TestCopyFails(t *testing.T) {
 // tofu is given the credentials that it or a provider reads, and no other; the others are
 // named.
 func TestVariables(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
 	d.Credentials = map[string]string{
 		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
 		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",
 	}
-	env, err := d.variables()
-	must(t, err)
+	env, err := d.Variables()
+	Do(t, err)
 	all := "\n" + strings.Join(env, "\n") + "\n"
 	for _, want := range []string{"\nTF_VAR_name=value\n", "\nOS_PASSWORD=cloud\n", "\nTF_IN_AUTOMATION=1\n", "\nTF_CLI_CONFIG_FILE=/dev/null\n", "\nAWS_SECRET_ACCESS_KEY=word\n", "\nAWS_ENDPOINT_URL_S3=https://s3.example.org\n", "\nTF_ENCRYPTION={"} {
 		if !strings.Contains(all, want) {
@@ -266,21 +266,21 @@ func TestVariables(t *testing.T) {
 			t.Errorf("it is given %s", secret)
 		}
 	}
-	if names := unused(d.Credentials); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
+	if names := Unused(d.Credentials); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
 		t.Errorf("unused: %q", names)
 	}
 	d.Credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
-	if names := unused(d.Credentials); len(names) != 2 {
+	if names := Unused(d.Credentials); len(names) != 2 {
 		t.Errorf("unused: %q", names)
 	}
 	d.Store = nil
-	env, err = d.variables()
-	must(t, err)
+	env, err = d.Variables()
+	Do(t, err)
 	if all := strings.Join(env, "\n"); strings.Contains(all, "AWS_ENDPOINT_URL_S3") {
 		t.Errorf("without a bucket it has one: %s", all)
 	}
 	d.Credentials["STATE_PASSPHRASE"] = "weak"
-	if _, err := d.variables(); err == nil {
+	if _, err := d.Variables(); err == nil {
 		t.Error("a weak passphrase is used")
 	}
 }

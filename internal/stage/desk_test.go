@@ -20,28 +20,28 @@ import (
 	"slipway/internal/state"
 )
 
-const testKey = "test/test.tfstate"
+const Key = "test/test.tfstate"
 
-// A desk is a root whose state is in a store in memory, for what needs no tofu.
-type desk struct {
+// A Desk is a root whose state is in a store in memory, for what needs no tofu.
+type Desk struct {
 	*Layer
-	t     *testing.T
-	url   string                                            // of the store
-	fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
+	T     *testing.T
+	URL   string                                            // of the store
+	Fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
 }
 
-// newDesk is that of run "me", whose stage is apply.
-func newDesk(t *testing.T) *desk {
+// New is that of run "me", whose stage is apply.
+func New(t *testing.T) *Desk {
 	t.Helper()
-	d := &desk{t: t}
+	d := &Desk{T: t}
 	s3 := gofakes3.New(s3mem.New()).Server()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.fault == nil || !d.fault(w, r) {
+		if d.Fault == nil || !d.Fault(w, r) {
 			s3.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(server.Close)
-	d.url = server.URL
+	d.URL = server.URL
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(Command{Name: "apply", Opens: State}, Options{
+	r := NewRun(Command{Name: "apply", Opens: State}, Options{
 		Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
 		Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
 	})
@@ -58,55 +58,55 @@ func newDesk(t *testing.T) *desk {
 	r.Identity, r.Recipients = identity, identity.Recipients()
 	r.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
 	bucket, err := http.NewRequest(http.MethodPut, server.URL+"/state", nil)
-	must(t, err)
+	Do(t, err)
 	response, err := http.DefaultClient.Do(bucket)
-	must(t, err)
-	must(t, response.Body.Close())
-	d.Layer = &Layer{Run: r, Name: "test", Key: testKey, Row: &LayerResult{}, Dir: t.TempDir()}
+	Do(t, err)
+	Do(t, response.Body.Close())
+	d.Layer = &Layer{Run: r, Name: "test", Key: Key, Row: &LayerResult{}, Dir: t.TempDir()}
 	return d
 }
 
-// opened is the desk's run with its environment opened.
-func (d *desk) opened() *Run {
-	d.t.Helper()
-	must(d.t, d.Open(d.t.Context()))
+// Opened is the desk's run with its environment opened.
+func (d *Desk) Opened() *Run {
+	d.T.Helper()
+	Do(d.T, d.Open(d.T.Context()))
 	return d.Layer.Run
 }
 
-// other has another run on the same state.
-func (d *desk) other(run journal.Header) *journal.Writer {
-	d.t.Helper()
+// Other has another run on the same state.
+func (d *Desk) Other(run journal.Header) *journal.Writer {
+	d.T.Helper()
 	if run.Started.IsZero() {
 		run.Started = time.Now()
 	}
-	w, err := journal.Open(d.t.Context(), d.Store, d.Recipients, d.Key, run, journal.DefaultBeat, func(err error) { d.t.Error(err) })
+	w, err := journal.Open(d.T.Context(), d.Store, d.Recipients, d.Key, run, journal.DefaultBeat, func(err error) { d.T.Error(err) })
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
-	d.t.Cleanup(w.Stop)
+	d.T.Cleanup(w.Stop)
 	return w
 }
 
-// interrupted has another run that ended without having finished.
-func (d *desk) interrupted(run journal.Header) {
-	d.t.Helper()
-	if err := d.other(run).Abandon(d.t.Context()); err != nil {
-		d.t.Fatal(err)
+// Interrupted has another run that ended without having finished.
+func (d *Desk) Interrupted(run journal.Header) {
+	d.T.Helper()
+	if err := d.Other(run).Abandon(d.T.Context()); err != nil {
+		d.T.Fatal(err)
 	}
 }
 
-func (d *desk) locked(id string) {
-	d.t.Helper()
-	if other, err := d.Store.Lock(d.t.Context(), d.Key, state.Lock{ID: id, Who: "root@host", Created: time.Now()}); err != nil || other != nil {
-		d.t.Fatal(other, err)
+func (d *Desk) LockAs(id string) {
+	d.T.Helper()
+	if other, err := d.Store.Lock(d.T.Context(), d.Key, state.Lock{ID: id, Who: "root@host", Created: time.Now()}); err != nil || other != nil {
+		d.T.Fatal(other, err)
 	}
 }
 
-func (d *desk) lockID() string {
-	d.t.Helper()
-	lock, err := d.Store.ReadLock(d.t.Context(), d.Key)
+func (d *Desk) LockID() string {
+	d.T.Helper()
+	lock, err := d.Store.ReadLock(d.T.Context(), d.Key)
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	if lock == nil {
 		return ""
@@ -114,11 +114,11 @@ func (d *desk) lockID() string {
 	return lock.ID
 }
 
-func (d *desk) journals() (keys []string) {
-	d.t.Helper()
-	objects, err := d.Store.List(d.t.Context(), "journal/")
+func (d *Desk) Journals() (keys []string) {
+	d.T.Helper()
+	objects, err := d.Store.List(d.T.Context(), "journal/")
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	for _, o := range objects {
 		keys = append(keys, strings.TrimPrefix(o.Key, "journal/"+d.Key+"/"))
@@ -126,8 +126,8 @@ func (d *desk) journals() (keys []string) {
 	return keys
 }
 
-// refuses fails unless err is a refusal with that sentence and that hint.
-func refuses(t *testing.T, err error, message, hint string) {
+// Refuse fails unless err is a refusal with that sentence and that hint.
+func Refuse(t *testing.T, err error, message, hint string) {
 	t.Helper()
 	var r *refusal.Error
 	if !errors.As(err, &r) || !strings.Contains(r.Message, message) || !strings.Contains(r.Hint, hint) {
@@ -135,8 +135,8 @@ func refuses(t *testing.T, err error, message, hint string) {
 	}
 }
 
-// fails wants an error that says all of these.
-func fails(t *testing.T, err error, texts ...string) {
+// Fail wants an error that says all of these.
+func Fail(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
 		t.Error("it does not fail")
@@ -149,18 +149,18 @@ func fails(t *testing.T, err error, texts ...string) {
 	}
 }
 
-// text is the report, unmasked.
-func (d *desk) text() string { return d.Report.Masked(func(text string) string { return text }) }
+// Text is the report, unmasked.
+func (d *Desk) Text() string { return d.Report.Masked(func(text string) string { return text }) }
 
-// says fails the test unless the report has that text.
-func (d *desk) says(want string) {
-	d.t.Helper()
-	if text := d.text(); !strings.Contains(text, want) {
-		d.t.Errorf("it does not say %q: %s", want, text)
+// Says fails the test unless the report has that text.
+func (d *Desk) Says(want string) {
+	d.T.Helper()
+	if text := d.Text(); !strings.Contains(text, want) {
+		d.T.Errorf("it does not say %q: %s", want, text)
 	}
 }
 
-func must(t *testing.T, err error) {
+func Do(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

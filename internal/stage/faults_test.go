@@ -298,7 +298,7 @@ func TestBlackBoxLostUnlock(t *testing.T) {
 func TestBlackBoxLostState(t *testing.T) {
 	for name, takesCopy := range map[string]bool{"with a copy in the store": true, "with the result only": false} {
 		t.Run(name, func(t *testing.T) {
-			trace := filepath.Join(forTools(t), "trace")
+			trace := filepath.Join(ForTools(t), "trace")
 			p := newProject(t, traced(3, trace, "0"))
 			p.run("bootstrap").must(t, Done)
 			p.store.failing(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
@@ -333,7 +333,7 @@ func TestBlackBoxLostState(t *testing.T) {
 
 // Where tofu has no room even for the file, it tells the state, and that is kept.
 func TestBlackBoxStateToldOnly(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(2, trace, "0")+`
 resource "terraform_data" "in_the_way" {
   provisioner "local-exec" {
@@ -364,7 +364,7 @@ func TestBlackBoxFullWork(t *testing.T) {
 	p := newProject(t, one)
 	p.run("up").must(t, Done)
 	p.write("environments/test/large", strings.Repeat("x", 2<<20))
-	work := forTools(t)
+	work := ForTools(t)
 	if err := syscall.Mount("tmpfs", work, "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatal(err)
 	}

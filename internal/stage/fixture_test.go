@@ -160,9 +160,9 @@ type ended struct {
 	result         Result
 }
 
-// forTools is a folder of the test that the tools, which are another user, can reach
+// ForTools is a folder of the test that the tools, which are another user, can reach
 // and write to.
-func forTools(t *testing.T) string {
+func ForTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chmod(dir, 0o777)); err != nil {
@@ -201,7 +201,7 @@ func (o call) main(ctx context.Context) int {
 
 func (p *project) options(stage string) call {
 	p.runs++
-	work := forTools(p.t)
+	work := ForTools(p.t)
 	if p.providers != "" {
 		// OpenTofu looks for providers below HOME.
 		if err := os.CopyFS(filepath.Join(work, "home/.terraform.d/plugins"), os.DirFS(p.providers)); err != nil {

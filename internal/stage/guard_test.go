@@ -33,7 +33,7 @@ func TestGuard(t *testing.T) {
 			r.Result.Stage = "destroy"
 			err := guard(r, c.losses, options{allowDestroy: c.allowed})
 			if c.message != "" {
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -48,7 +48,7 @@ func TestGuardCommand(t *testing.T) {
 		Environment: &environment.Environment{Protected: true},
 	}
 	r.Result.Stage = "apply"
-	refuses(t, guard(r, []string{"a.b"}, options{plan: Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
+	Refuse(t, guard(r, []string{"a.b"}, options{plan: Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
 }
 
 // A plan that is made after the guard loses nothing more than was allowed.

@@ -17,21 +17,21 @@ import (
 // write over that one's work.
 func TestHoldLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		lost func(d *desk, id string) error
+		lost func(d *Desk, id string) error
 		want error
 		kill bool
 	}{
-		"taken away": {func(d *desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
-		"taken by another": {func(d *desk, _ string) error {
+		"taken away": {func(d *Desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
+		"taken by another": {func(d *Desk, _ string) error {
 			return d.Store.Write(t.Context(), d.Key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
 		}, journal.ErrDeposed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			d.Beat = journal.Beat{Every: 20 * time.Millisecond, GiveUp: time.Minute}
 			working, h, err := Take(t.Context(), d.Layer)
-			must(t, err)
-			must(t, c.lost(d, h.Lock.ID))
+			Do(t, err)
+			Do(t, c.lost(d, h.Lock.ID))
 			select {
 			case <-working.Done():
 			case <-time.After(10 * time.Second):
@@ -40,48 +40,48 @@ func TestHoldLost(t *testing.T) {
 			if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
 				t.Errorf("it ends by %v", cause)
 			}
-			must(t, h.End(t.Context(), true))
+			Do(t, h.End(t.Context(), true))
 		})
 	}
 }
 
 // A run that was asked to stop gives its lock back all the same.
 func TestHoldEndsInTheEnd(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	ctx, stop := context.WithCancel(t.Context())
 	_, h, err := Take(ctx, d.Layer)
-	must(t, err)
+	Do(t, err)
 	stop()
-	must(t, h.End(ctx, true))
-	if id, keys := d.lockID(), d.journals(); id != "" || len(keys) > 0 {
+	Do(t, h.End(ctx, true))
+	if id, keys := d.LockID(), d.Journals(); id != "" || len(keys) > 0 {
 		t.Errorf("the lock is %q, and there is %q", id, keys)
 	}
 }
 
 // A run whose journal cannot be opened does not begin.
 func TestBeginFails(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Recipients = nil
-	if working, h, err := Take(t.Context(), d.Layer); err == nil || working != nil || h != nil || d.lockID() != "" {
+	if working, h, err := Take(t.Context(), d.Layer); err == nil || working != nil || h != nil || d.LockID() != "" {
 		t.Errorf("%v, %v, %v", working, h, err)
 	}
 }
 
 // withOthers has a desk whose state knows another run of each kind.
-func (d *desk) withOthers() {
-	d.t.Helper()
-	d.other(journal.Header{ID: "me"})
-	d.other(journal.Header{ID: "live", Stage: "apply"})
-	d.interrupted(journal.Header{ID: "dead", Stage: "apply"})
-	must(d.t, d.other(journal.Header{ID: "over"}).Finish(d.t.Context()))
+func withOthers(d *Desk) {
+	d.T.Helper()
+	d.Other(journal.Header{ID: "me"})
+	d.Other(journal.Header{ID: "live", Stage: "apply"})
+	d.Interrupted(journal.Header{ID: "dead", Stage: "apply"})
+	Do(d.T, d.Other(journal.Header{ID: "over"}).Finish(d.T.Context()))
 }
 
 // Other runs are at work, were interrupted, or left litter; this one is none of them.
 func TestOthers(t *testing.T) {
-	d := newDesk(t)
-	d.withOthers()
+	d := New(t)
+	withOthers(d)
 	o, err := RunsOn(t.Context(), d.Layer)
-	must(t, err)
+	Do(t, err)
 	for want, got := range map[string][]journal.Run{"live": o.Live, "dead": o.Dead, "over": o.Over} {
 		if len(got) != 1 || got[0].ID != want {
 			t.Errorf("%s: %+v", want, got)
@@ -91,14 +91,14 @@ func TestOthers(t *testing.T) {
 
 // A plan says what else happens to the state, and is made all the same.
 func TestNoteRuns(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	said := func() string { return d.Stderr.(*bytes.Buffer).String() }
-	must(t, NoteRuns(t.Context(), d.Layer))
+	Do(t, NoteRuns(t.Context(), d.Layer))
 	if said() != "" {
 		t.Errorf("of nobody it says %q", said())
 	}
-	d.withOthers()
-	must(t, NoteRuns(t.Context(), d.Layer))
+	withOthers(d)
+	Do(t, NoteRuns(t.Context(), d.Layer))
 	for _, want := range []string{
 		"note: run live (apply, begun ", " is changing test right now: the plan may be out of date at once\n",
 		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
@@ -110,10 +110,10 @@ func TestNoteRuns(t *testing.T) {
 	if strings.Count(said(), "note: ") != 2 {
 		t.Errorf("it says %q", said())
 	}
-	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
 	if err := NoteRuns(t.Context(), d.Layer); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
 	d.Store = nil
-	must(t, NoteRuns(t.Context(), d.Layer)) // over HTTP, no run is known
+	Do(t, NoteRuns(t.Context(), d.Layer)) // over HTTP, no run is known
 }

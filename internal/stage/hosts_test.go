@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"slipway/internal/refusal"
+	"slipway/internal/remote"
 	"slipway/internal/tofu"
 )
 
@@ -42,10 +43,7 @@ func TestHostsIn(t *testing.T) {
 
 // The one host is meant, and of several the one that is named.
 func TestChosen(t *testing.T) {
-	several, err := hostsIn("test", tofu.Outputs{"ansible_inventory": {Value: json.RawMessage(`{"web": {"host": "192.0.2.2"}, "db": {"host": "192.0.2.1"}}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	several := []remote.Host{{Name: "db", Address: "192.0.2.1"}, {Name: "web", Address: "192.0.2.2"}}
 	for name, c := range map[string]struct {
 		count int
 		host  string

@@ -54,13 +54,13 @@ func TestImports(t *testing.T) {
 // Of what was just made, and is to be replaced because its provider does not read all of it
 // back, the report says so.
 func TestWarnOfReplacements(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	warnOfReplacements(d.Layer, plan.Summary{Changes: []plan.Change{
 		{Address: "a.imported", Action: plan.Replace, Imported: true, Forces: []string{"user_data", "zone"}},
 		{Address: "a.other", Action: plan.Replace, Forces: []string{"zone"}},
 		{Address: "a.whole", Action: plan.Import, Imported: true},
 	}})
-	if text := d.text(); text != "test: a.imported: the next apply replaces it, because an import does not tell its user_data, zone\n" {
+	if text := d.Text(); text != "test: a.imported: the next apply replaces it, because an import does not tell its user_data, zone\n" {
 		t.Errorf("it says %q", text)
 	}
 }
@@ -68,11 +68,11 @@ func TestWarnOfReplacements(t *testing.T) {
 // What its provider imports by a longer id waits for what is known only when others are in.
 func TestByID(t *testing.T) {
 	var made []journal.Entry
-	for _, address := range []string{network + ".net", "ovh_cloud_project_database_database.app", "acme_thing.x", `module.a["b"].ovh_cloud_project_database.db`} {
+	for _, address := range []string{Network + ".net", "ovh_cloud_project_database_database.app", "acme_thing.x", `module.a["b"].ovh_cloud_project_database.db`} {
 		made = append(made, journal.Entry{Address: address})
 	}
 	simple, composed := byID(made)
-	if got := addresses(simple); !slices.Equal(got, []string{network + ".net", "acme_thing.x"}) {
+	if got := addresses(simple); !slices.Equal(got, []string{Network + ".net", "acme_thing.x"}) {
 		t.Errorf("simple: %q", got)
 	}
 	if got := addresses(composed); !slices.Equal(got, []string{"ovh_cloud_project_database_database.app", `module.a["b"].ovh_cloud_project_database.db`}) {
@@ -86,7 +86,7 @@ func TestReadWishes(t *testing.T) {
 		{"address": "a.one", "type": "a", "change": {"actions": ["create"], "after": {"name": "one"}}},
 		{"address": "a.gone", "type": "a", "change": {"actions": ["delete"], "after": null}},
 		{"address": "a.none", "type": "a"}]}`))
-	must(t, err)
+	Do(t, err)
 	if len(wishes) != 2 || wishes["a.one"].kind != "a" || wishes["a.one"].values["name"] != "one" || wishes["a.gone"].values != nil {
 		t.Errorf("%+v", wishes)
 	}

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func TestRefuseLinks(t *testing.T) {
 				}
 			}
 			var stdout, stderr bytes.Buffer
-			code := Main(t.Context(), Environments(), Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
+			code := Main(t.Context(), Command{Name: "probe", Run: func(context.Context, *Run) error { return nil }}, Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
 			if c.says == "" {
 				if strings.Contains(stderr.String(), "symbolic link") {
 					t.Errorf("it is refused: %s", stderr.String())
@@ -107,7 +108,7 @@ func TestRefuseProxies(t *testing.T) {
 		{"http://me:canary@127.0.0.1:3128", false}, {"http://me:canary@localhost:3128", false}, {"http://me:canary@[::1]:3128", false},
 		{"http://me:canary@proxy.example.org:3128", true}, {"http://me@192.0.2.1:3128", true}, {"socks5://me:canary@proxy.example.org", true},
 	} {
-		for _, name := range proxyVariables {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 			err := RefuseProxies(func(n string) string { return map[string]string{name: c.proxy}[n] })
 			if (err != nil) != c.refused || err != nil && strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s=%s: %v", name, c.proxy, err)

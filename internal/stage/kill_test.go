@@ -90,7 +90,7 @@ func TestBlackBoxKilled(t *testing.T) {
 	t.Run("instants", func(t *testing.T) {
 		for _, instant := range instants {
 			t.Run(fmt.Sprintf("%d made and %s", instant.made, instant.later.Round(time.Millisecond)), func(t *testing.T) {
-				trace := filepath.Join(forTools(t), "trace")
+				trace := filepath.Join(ForTools(t), "trace")
 				p := newProject(t, traced(resources, trace, "1"))
 				p.run("bootstrap").must(t, Done)
 
@@ -143,7 +143,7 @@ func TestBlackBoxKilled(t *testing.T) {
 // Asked to stop, an apply lets what has begun come to its end, writes the state
 // and gives the lock back.
 func TestBlackBoxStopped(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(20, trace, "1"))
 	p.run("bootstrap").must(t, Done)
 	ctx, stop := context.WithCancel(t.Context())

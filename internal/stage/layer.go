@@ -64,7 +64,7 @@ func All(r *Run) ([]*Layer, error) {
 		if err := RefuseForeign(r, r.Environment, r.Environment.Dir(config)); err != nil {
 			return nil, err
 		}
-		env, err := l.variables()
+		env, err := l.Variables()
 		if err != nil {
 			return nil, err
 		}

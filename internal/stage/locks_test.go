@@ -20,29 +20,29 @@ import (
 // holds the lock.
 func TestRefuseRuns(t *testing.T) {
 	for name, c := range map[string]struct {
-		before        func(d *desk)
+		before        func(d *Desk)
 		message, hint string // empty: it may begin
 	}{
-		"nobody":                {func(*desk) {}, "", ""},
-		"itself":                {func(d *desk) { d.other(journal.Header{ID: "me"}) }, "", ""},
-		"one at work":           {func(d *desk) { d.other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, begun", "dagger call unlock --env=test"},
-		"one interrupted":       {func(d *desk) { d.interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "run you (apply, begun", "dagger call recover --env=test"},
-		"one that has finished": {func(d *desk) { must(d.t, d.other(journal.Header{ID: "you"}).Finish(d.t.Context())) }, "", ""},
-		"a lock":                {func(d *desk) { d.locked("laptop") }, "the state of test is locked by root@host", "dagger call unlock --env=test"},
+		"nobody":                {func(*Desk) {}, "", ""},
+		"itself":                {func(d *Desk) { d.Other(journal.Header{ID: "me"}) }, "", ""},
+		"one at work":           {func(d *Desk) { d.Other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, begun", "dagger call unlock --env=test"},
+		"one interrupted":       {func(d *Desk) { d.Interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "run you (apply, begun", "dagger call recover --env=test"},
+		"one that has finished": {func(d *Desk) { Do(d.T, d.Other(journal.Header{ID: "you"}).Finish(d.T.Context())) }, "", ""},
+		"a lock":                {func(d *Desk) { d.LockAs("laptop") }, "the state of test is locked by root@host", "dagger call unlock --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			c.before(d)
 			err := RefuseRuns(t.Context(), d.Layer)
 			if c.message != "" {
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	d := newDesk(t)
-	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	d := New(t)
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
 	if err := RefuseRuns(t.Context(), d.Layer); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
@@ -74,7 +74,7 @@ func TestMayRelease(t *testing.T) {
 			l := &Layer{Run: &Run{Options: Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
 			err := mayRelease(l, c.others, c.lock, c.lockID)
 			if c.message != "" {
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -89,10 +89,10 @@ func TestMayRelease(t *testing.T) {
 // To take the lock is to have written its ID into the journal before, and to have nobody
 // beside oneself who takes locks away.
 func TestTake(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Creates, d.Replaces = []string{"a.b", "c.d"}, []string{"c.d"}
 	named := ""
-	d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".tflock") {
 			runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
 			if err != nil || len(runs) != 1 {
@@ -106,35 +106,35 @@ func TestTake(t *testing.T) {
 		return false
 	}
 	ctx, h, err := Take(t.Context(), d.Layer)
-	must(t, err)
-	if id := d.lockID(); id == "" || id != named {
+	Do(t, err)
+	if id := d.LockID(); id == "" || id != named {
 		t.Errorf("the lock is %q, and the journal named %q before", id, named)
 	}
 	lock, err := d.Store.ReadLock(t.Context(), d.Key)
 	if err != nil || lock.Who != "slipway@me" || lock.Operation != "apply" {
 		t.Errorf("%+v, %v", lock, err)
 	}
-	must(t, h.End(ctx, true))
-	if id, keys := d.lockID(), d.journals(); id != "" || len(keys) > 0 {
+	Do(t, h.End(ctx, true))
+	if id, keys := d.LockID(), d.Journals(); id != "" || len(keys) > 0 {
 		t.Errorf("after it, the lock is %q, and there is %q", id, keys)
 	}
 }
 
 // After a run that did not end in order, its lock and its journal stay, and nobody begins.
 func TestTakeLeft(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	_, h, err := Take(t.Context(), d.Layer)
-	must(t, err)
-	must(t, h.End(t.Context(), false))
-	if id := d.lockID(); id != h.Lock.ID {
+	Do(t, err)
+	Do(t, h.End(t.Context(), false))
+	if id := d.LockID(); id != h.Lock.ID {
 		t.Errorf("the lock is %q", id)
 	}
 	d.ID = "you"
-	refuses(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, begun", "dagger call recover")
+	Refuse(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, begun", "dagger call recover")
 	if _, _, err := Take(t.Context(), d.Layer); err == nil {
 		t.Error("the next takes the lock")
 	}
-	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "you") {
+	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "you") {
 		t.Errorf("one that was refused leaves %s", keys)
 	}
 }
@@ -143,35 +143,35 @@ func TestTakeLeft(t *testing.T) {
 // that of another.
 func TestTakeRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		before  func(d *desk)
+		before  func(d *Desk)
 		message string
 		lock    string // afterwards
 	}{
-		"by a lock":                      {func(d *desk) { d.locked("laptop") }, "is locked by root@host", "laptop"},
-		"by one that takes locks away":   {func(d *desk) { d.other(journal.Header{ID: "you", Stage: "recover"}) }, "in use by run you (recover", ""},
-		"by another that does":           {func(d *desk) { d.other(journal.Header{ID: "you", Stage: "unlock"}) }, "in use by run you (unlock", ""},
-		"by one that was interrupted":    {func(d *desk) { d.interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "was interrupted", ""},
-		"not by one that waits likewise": {func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}) }, "", "mine"},
+		"by a lock":                      {func(d *Desk) { d.LockAs("laptop") }, "is locked by root@host", "laptop"},
+		"by one that takes locks away":   {func(d *Desk) { d.Other(journal.Header{ID: "you", Stage: "recover"}) }, "in use by run you (recover", ""},
+		"by another that does":           {func(d *Desk) { d.Other(journal.Header{ID: "you", Stage: "unlock"}) }, "in use by run you (unlock", ""},
+		"by one that was interrupted":    {func(d *Desk) { d.Interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "was interrupted", ""},
+		"not by one that waits likewise": {func(d *Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}) }, "", "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			c.before(d)
-			before := len(d.journals())
+			before := len(d.Journals())
 			_, h, err := Take(t.Context(), d.Layer)
 			if c.message == "" {
-				must(t, err)
-				if d.lockID() != h.Lock.ID {
+				Do(t, err)
+				if d.LockID() != h.Lock.ID {
 					t.Error("it has not got the lock")
 				}
-				must(t, h.End(t.Context(), true))
+				Do(t, h.End(t.Context(), true))
 				return
 			}
-			refuses(t, err, c.message, "")
-			if id := d.lockID(); id != c.lock {
+			Refuse(t, err, c.message, "")
+			if id := d.LockID(); id != c.lock {
 				t.Errorf("the lock is %q", id)
 			}
-			if now := len(d.journals()); now != before {
-				t.Errorf("there is %q", d.journals())
+			if now := len(d.Journals()); now != before {
+				t.Errorf("there is %q", d.Journals())
 			}
 		})
 	}
@@ -179,45 +179,45 @@ func TestTakeRefused(t *testing.T) {
 
 // One that takes locks away is alone: before it begins, and after others can see it.
 func TestAlone(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	_, h, err := Alone(t.Context(), d.Layer)
-	must(t, err)
+	Do(t, err)
 	d.ID = "you"
 	_, _, err = Alone(t.Context(), d.Layer)
-	refuses(t, err, "run me (apply, begun", "repeat this in")
-	must(t, h.End(t.Context(), true))
+	Refuse(t, err, "run me (apply, begun", "repeat this in")
+	Do(t, h.End(t.Context(), true))
 
 	// Another begins between the look and the journal.
-	d = newDesk(t)
+	d = New(t)
 	begun := false
-	d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/me/") && !begun {
 			begun = true
-			d.other(journal.Header{ID: "you", Stage: "apply"})
+			d.Other(journal.Header{ID: "you", Stage: "apply"})
 		}
 		return false
 	}
 	_, _, err = Alone(t.Context(), d.Layer)
-	refuses(t, err, "run you (apply, begun", "wait until it ends")
-	if keys := strings.Join(d.journals(), " "); strings.Contains(keys, "me/") {
+	Refuse(t, err, "run you (apply, begun", "wait until it ends")
+	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
 	}
 }
 
 // release takes a dead run's lock, and no other.
 func TestRelease(t *testing.T) {
-	d := newDesk(t)
-	must(t, Release(t.Context(), d.Layer, "")) // there is none
-	d.interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
-	d.locked("laptop")
-	refuses(t, Release(t.Context(), d.Layer, ""), "nothing shows", "--lock-id=laptop")
-	if id := d.lockID(); id != "laptop" {
+	d := New(t)
+	Do(t, Release(t.Context(), d.Layer, "")) // there is none
+	d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
+	d.LockAs("laptop")
+	Refuse(t, Release(t.Context(), d.Layer, ""), "nothing shows", "--lock-id=laptop")
+	if id := d.LockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
-	must(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
-	d.locked("of-dead")
-	must(t, Release(t.Context(), d.Layer, ""))
-	if id := d.lockID(); id != "" {
+	Do(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
+	d.LockAs("of-dead")
+	Do(t, Release(t.Context(), d.Layer, ""))
+	if id := d.LockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
 }
@@ -225,11 +225,11 @@ func TestRelease(t *testing.T) {
 // A lock that cannot be given back at once is given back a moment later; one that is
 // another's by then is left alone.
 func TestGiveBack(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	_, h, err := Take(t.Context(), d.Layer)
-	must(t, err)
+	Do(t, err)
 	failures := 4 // more than the client tries by itself
-	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, ".tflock") || failures == 0 {
 			return false
 		}
@@ -237,17 +237,17 @@ func TestGiveBack(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return true
 	}
-	must(t, h.End(t.Context(), true))
-	if id := d.lockID(); id != "" {
+	Do(t, h.End(t.Context(), true))
+	if id := d.LockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
-	d = newDesk(t)
+	d = New(t)
 	_, h, err = Take(t.Context(), d.Layer)
-	must(t, err)
-	must(t, d.Store.Unlock(t.Context(), d.Key, h.Lock.ID))
-	d.locked("laptop")
-	must(t, h.End(t.Context(), true))
-	if id := d.lockID(); id != "laptop" {
+	Do(t, err)
+	Do(t, d.Store.Unlock(t.Context(), d.Key, h.Lock.ID))
+	d.LockAs("laptop")
+	Do(t, h.End(t.Context(), true))
+	if id := d.LockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
 }
@@ -270,11 +270,11 @@ func TestCloseApply(t *testing.T) {
 		"killed":                      {e: ending{err: tofu.ErrKilled}, now: before, want: "the state may not record what it had done by then; next: dagger call recover --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			d.Dir = d.Path("repository")
-			must(t, os.MkdirAll(d.Dir, 0o700))
+			Do(t, os.MkdirAll(d.Dir, 0o700))
 			d.Stamp = state.Stamp{Serial: 7, Lineage: "line"}
-			must(t, d.Store.Write(t.Context(), d.Key, []byte(c.now)))
+			Do(t, d.Store.Write(t.Context(), d.Key, []byte(c.now)))
 			seen := &recorder{}
 			if c.changed {
 				seen.done = []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}
@@ -289,12 +289,12 @@ func TestCloseApply(t *testing.T) {
 		})
 	}
 	overHTTP := func() *Layer {
-		d := newDesk(t)
+		d := New(t)
 		d.Store, d.Dir = nil, d.Path("repository")
-		must(t, os.MkdirAll(d.Dir, 0o700))
+		Do(t, os.MkdirAll(d.Dir, 0o700))
 		return d.Layer
 	}
-	must(t, closeApply(t.Context(), t.Context(), overHTTP(), &recorder{done: []journal.Entry{{}}}, ending{}))
+	Do(t, closeApply(t.Context(), t.Context(), overHTTP(), &recorder{done: []journal.Entry{{}}}, ending{}))
 	err := closeApply(t.Context(), t.Context(), overHTTP(), &recorder{}, ending{err: tofu.ErrKilled})
 	if err == nil || strings.Contains(err.Error(), "recover") || !strings.Contains(err.Error(), "look in the cloud") {
 		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
@@ -353,9 +353,9 @@ func TestDoubts(t *testing.T) {
 		"refused after the post":  {failed("ovh_cloud_project_database"), []tofu.Diagnostic{{Severity: "error", Address: "ovh_cloud_project_database.one", Summary: "calling Get /x", Detail: "(status code 403)"}}, "did not become ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			_, h, err := Take(t.Context(), d.Layer)
-			must(t, err)
+			Do(t, err)
 			d.Diagnostics = c.diagnostics
 			a := &recorder{hold: h}
 			a.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Resource: tofu.Resource{Address: c.entry.Address}, Action: "create"}})
@@ -364,9 +364,9 @@ func TestDoubts(t *testing.T) {
 			if c.doubt == "" && err != nil || c.doubt != "" && (err == nil || !strings.Contains(err.Error(), c.doubt)) {
 				t.Errorf("got %v", err)
 			}
-			must(t, h.End(t.Context(), false))
+			Do(t, h.End(t.Context(), false))
 			runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
-			must(t, err)
+			Do(t, err)
 			account := journal.Replay(runs[0].Entries)
 			if open := len(account.InFlight) == 1; open != (c.doubt != "") {
 				t.Errorf("in flight: %+v", account.InFlight)
@@ -377,9 +377,9 @@ func TestDoubts(t *testing.T) {
 
 // What an apply is seen to do is in the journal as it happens.
 func TestApplied(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	_, h, err := Take(t.Context(), d.Layer)
-	must(t, err)
+	Do(t, err)
 	a := &recorder{hold: h}
 	event := func(kind, action, address string) {
 		a.event(tofu.Event{Type: kind, Hook: tofu.Hook{Resource: tofu.Resource{Address: address}, Action: action, IDKey: "id", IDValue: "1"}})
@@ -400,9 +400,9 @@ func TestApplied(t *testing.T) {
 	if len(a.outputs) != 1 {
 		t.Errorf("%+v", a.outputs)
 	}
-	must(t, h.End(t.Context(), false))
+	Do(t, h.End(t.Context(), false))
 	runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
-	must(t, err)
+	Do(t, err)
 	var got []string
 	for _, e := range runs[0].Entries[1:] {
 		got = append(got, string(e.Kind)+" "+e.Action+" "+e.Address+" "+e.ID)
@@ -464,16 +464,16 @@ func TestPutBack(t *testing.T) {
 		"where one is damaged": {`{"serial"`, "is damaged", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			if c.kept != "" {
-				must(t, d.Store.Write(t.Context(), d.Key, []byte(c.kept)))
+				Do(t, d.Store.Write(t.Context(), d.Key, []byte(c.kept)))
 			}
 			sealed, err := secrets.Envelope([]byte(lost), d.Recipients)
-			must(t, err)
+			Do(t, err)
 			copied := lostKey(d.Layer) + "you.age"
-			must(t, d.Store.Write(t.Context(), copied, sealed))
+			Do(t, d.Store.Write(t.Context(), copied, sealed))
 			found, err := ListLost(t.Context(), d.Layer, "")
-			must(t, err)
+			Do(t, err)
 			if len(found) != 1 || found[0].key != copied {
 				t.Fatalf("%+v", found)
 			}
@@ -485,7 +485,7 @@ func TestPutBack(t *testing.T) {
 			if errors.Is(err, state.ErrNone) {
 				err = nil
 			}
-			must(t, err)
+			Do(t, err)
 			if written := string(now) == lost; written != c.written || !written && string(now) != c.kept {
 				t.Errorf("the state is %s", now)
 			}

@@ -13,12 +13,12 @@ func TestBlackBoxMarkerIsRenewed(t *testing.T) {
 	p := newProject(t, one)
 	p.run("bootstrap").must(t, Done).says(t, "marked it")
 	p.put("test/environment.json", func([]byte) []byte {
-		return []byte(`{"version":1,"environment":"test","proof":"` + fastProof("test", passphrase) + `"}`)
+		return []byte(`{"version":1,"environment":"test","proof":"` + FastProof("test", passphrase) + `"}`)
 	})
 	p.run("state-list").must(t, Done)
 	p.run("bootstrap").must(t, Done).says(t, "marked it")
 	p.put("test/environment.json", func(now []byte) []byte {
-		if !bytes.Contains(now, []byte(`"version":2`)) || bytes.Contains(now, []byte(fastProof("test", passphrase))) {
+		if !bytes.Contains(now, []byte(`"version":2`)) || bytes.Contains(now, []byte(FastProof("test", passphrase))) {
 			t.Errorf("the marker is %s", now)
 		}
 		return now

@@ -17,11 +17,11 @@ import (
 	"slipway/internal/tofu"
 )
 
-// quiet is a run whose outputs are kept.
-func quiet(t *testing.T, c Command) (r *Run, stdout, stderr *bytes.Buffer) {
+// Quiet is a run whose outputs are kept.
+func Quiet(t *testing.T, c Command) (r *Run, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	return New(c, Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}), stdout, stderr
+	return NewRun(c, Options{Env: "prod", Out: t.TempDir(), Stdout: stdout, Stderr: stderr}), stdout, stderr
 }
 
 // sinkForms are those in which a provider's message may hold a value.
@@ -47,20 +47,20 @@ func TestSinks(t *testing.T) {
 				if stage == "plan" {
 					c.Summary = planned.summary
 				}
-				r, stdout, stderr := quiet(t, c)
+				r, stdout, stderr := Quiet(t, c)
 				encoded := encode(secret)
 				r.Mask.Add(secret)
 				r.Say("progress %s", encoded)
 				r.Say("progress %v", errors.New(encoded))
 				r.Report.WriteString("a line: " + encoded + "\n")
 				summary := plan.Summary{
-					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]"}},
-					Drift:   []plan.Drift{{Address: "x.d[" + quoted(encoded) + "]", Answered: true}},
+					Changes: []plan.Change{{Address: "x.a[" + Quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + Quoted(encoded) + "]"}},
+					Drift:   []plan.Drift{{Address: "x.d[" + Quoted(encoded) + "]", Answered: true}},
 				}
 				planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
 				l := &Layer{Run: r, Name: "prod"}
 				l.Show(summary)
-				l.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})
+				l.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(Quoted(encoded))}})
 				r.Complaints.WriteString(encoded)
 				if code := r.End(refusal.New("hint "+encoded, "error %s", encoded)); code != BadInput {
 					t.Errorf("code %d", code)
@@ -90,7 +90,7 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-func quoted(text string) string {
+func Quoted(text string) string {
 	data, _ := json.Marshal(text)
 	return string(data)
 }
@@ -98,14 +98,13 @@ func quoted(text string) string {
 // A credential that is called as an action, a field or a layer hides none of them.
 func TestReportOfSecretsThatAreWords(t *testing.T) {
 	planned := &planRun{}
-	r, stdout, stderr := quiet(t, Command{Name: "plan", Summary: planned.summary})
+	r, stdout, _ := Quiet(t, Command{Name: "plan", Summary: planned.summary})
 	words := []string{"create", "action", "address", "changes", "prod", "layers", "status", "version", "summary", "stage", "name", "main", "done"}
 	r.Mask.Add(words...)
 	summary := plan.Summary{Changes: []plan.Change{{Address: "x.main", Action: plan.Create}}}
 	planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
 	l := &Layer{Run: r, Name: "prod"}
 	l.Show(summary)
-	l.event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
 	r.End(nil)
 	data, err := os.ReadFile(filepath.Join(r.Out, report.FileName))
 	if err != nil {
@@ -121,7 +120,7 @@ func TestReportOfSecretsThatAreWords(t *testing.T) {
 		t.Errorf("result.json is %s, %v", data, err)
 	}
 	markdown, _ := os.ReadFile(filepath.Join(r.Out, "summary.md"))
-	for where, text := range map[string]string{"summary.md": string(markdown), "stdout": stdout.String(), "stderr": stderr.String()} {
+	for where, text := range map[string]string{"summary.md": string(markdown), "stdout": stdout.String()} {
 		if !strings.Contains(text, "create") || !strings.Contains(text, "x.main") || strings.Contains(text, "***") {
 			t.Errorf("%s is %s", where, text)
 		}
@@ -133,7 +132,7 @@ func TestReportOfSecretsThatAreWords(t *testing.T) {
 func TestOpenOutputs(t *testing.T) {
 	outputs := tofu.Outputs{
 		"open":       {Value: json.RawMessage(`"born-in-the-state-1"`)},
-		"encoded":    {Value: json.RawMessage(quoted(base64.StdEncoding.EncodeToString([]byte("born-in-the-state-2"))))},
+		"encoded":    {Value: json.RawMessage(Quoted(base64.StdEncoding.EncodeToString([]byte("born-in-the-state-2"))))},
 		"connection": {Value: json.RawMessage(`"postgres://me:born-in-the-state-3@db.example.org/app"`)},
 		"credential": {Value: json.RawMessage(`"a-credential-of-prod"`)},
 		"hosts":      {Value: json.RawMessage(`{"local-backend":{"host":"db-1.example.org"}}`)},
@@ -145,7 +144,7 @@ func TestOpenOutputs(t *testing.T) {
 		`{"user":"backend","host":"db-1.example.org","password":"something-else"}`,
 		"postgres://backend:something-else@db-1.example.org:5432/app",
 	}} {
-		r, stdout, _ := quiet(t, Command{Name: "apply"})
+		r, stdout, _ := Quiet(t, Command{Name: "apply"})
 		r.Mask.Add("a-credential-of-prod")
 		r.Mask.AddMarked(marked...)
 		l := &Layer{Run: r, Name: "prod"}
@@ -162,7 +161,7 @@ func TestOpenOutputs(t *testing.T) {
 		}
 	}
 	// What no output shows stays hidden.
-	r, stdout, _ := quiet(t, Command{Name: "apply"})
+	r, stdout, _ := Quiet(t, Command{Name: "apply"})
 	r.Mask.AddMarked("born-in-the-state-1", "born-in-the-state-4")
 	(&Layer{Run: r, Name: "prod"}).ShowOutputs(outputs)
 	r.Report.WriteString("a line: born-in-the-state-4 born-in-the-state-1\n")
@@ -175,7 +174,7 @@ func TestOpenOutputs(t *testing.T) {
 // What is marked as sensitive is masked at once, also in progress, and a report keeps the
 // order in which it was written.
 func TestMarked(t *testing.T) {
-	r, stdout, stderr := quiet(t, Command{Name: "apply"})
+	r, stdout, stderr := Quiet(t, Command{Name: "apply"})
 	r.Mask.AddMarked("born-in-the-state-1")
 	r.Say("%s", "it is born-in-the-state-1")
 	if got := stderr.String(); got != "it is ***\n" {
@@ -191,5 +190,19 @@ func TestMarked(t *testing.T) {
 	r.End(nil)
 	if got := stdout.String(); got != "one\ntwo is ***\nthree\nfour\n" {
 		t.Errorf("it reports %q", got)
+	}
+}
+
+// Progress names what is done, though a credential is called the same, and a state that is told
+// as an event is kept.
+func TestEvent(t *testing.T) {
+	r, _, stderr := Quiet(t, Command{Name: "apply"})
+	r.Mask.Add("create", "main", "prod")
+	l := &Layer{Run: r, Name: "prod"}
+	l.Event(tofu.Event{Type: tofu.ApplyStart, Hook: tofu.Hook{Action: "create", Resource: tofu.Resource{Address: "x.main"}}})
+	l.Event(tofu.Event{Type: "log", State: json.RawMessage(`{"serial":1}`)})
+	l.Event(tofu.Event{Type: "log"})
+	if got := stderr.String(); got != "prod: x.main create …\n" || string(l.Dumped) != `{"serial":1}` {
+		t.Errorf("it says %q and keeps %s", got, l.Dumped)
 	}
 }

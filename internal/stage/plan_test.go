@@ -20,7 +20,7 @@ func TestDriftIn(t *testing.T) {
 		"planned": {`{"type":"planned_change","change":{"resource":{"addr":"a.b"},"action":"delete"}}`, nil},
 	} {
 		e, ok := tofu.ReadEvent([]byte(c.event))
-		if got := driftIn(e); !ok || !slices.EqualFunc(got, c.want, func(a, b plan.Drift) bool { return a.Address == b.Address && a.Deleted == b.Deleted }) {
+		if got := DriftIn(e); !ok || !slices.EqualFunc(got, c.want, func(a, b plan.Drift) bool { return a.Address == b.Address && a.Deleted == b.Deleted }) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -28,17 +28,17 @@ func TestDriftIn(t *testing.T) {
 
 // A plan that could not be read is none.
 func TestReducedFails(t *testing.T) {
-	withoutTofu(t)
-	_, err := newDesk(t).ReadPlan(t.Context())
-	notStarted(t, err, "show")
+	WithoutTofu(t)
+	_, err := New(t).ReadPlan(t.Context())
+	NotStarted(t, err, "show")
 }
 
 // Of a command that went well, warnings are shown without their details, and nothing else is
 // kept.
 func TestWarn(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
-	d.Layer.other([]byte("a line"))
+	d.Layer.Other([]byte("a line"))
 	d.Warn()
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "warning: a warning\n" {
 		t.Errorf("it says %q", text)

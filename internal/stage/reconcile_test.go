@@ -14,20 +14,20 @@ import (
 )
 
 // lose has a state that an earlier run could not write.
-func (d *desk) lose() {
-	d.t.Helper()
-	sealed, err := secrets.Envelope([]byte(stateThatWasLost), d.Recipients)
-	must(d.t, err)
-	must(d.t, d.Store.Write(d.t.Context(), lostKey(d.Layer)+"lost.age", sealed))
+func lose(d *Desk) {
+	d.T.Helper()
+	sealed, err := secrets.Envelope([]byte(LostText), d.Recipients)
+	Do(d.T, err)
+	Do(d.T, d.Store.Write(d.T.Context(), "recovery/"+d.Key+"/lost.age", sealed))
 }
 
 // recover puts lost states back under its lock, takes the locks of dead runs away and litter
 // with them. What it cannot account for keeps its journal.
 func TestRecover(t *testing.T) {
-	withoutTofu(t)
-	litter := func(d *desk, id string) { must(t, d.other(journal.Header{ID: id}).Finish(t.Context())) }
+	WithoutTofu(t)
+	litter := func(d *Desk, id string) { Do(t, d.Other(journal.Header{ID: id}).Finish(t.Context())) }
 	for name, c := range map[string]struct {
-		before  func(d *desk)
+		before  func(d *Desk)
 		message string // of a refusal
 		starts  bool   // tofu is needed
 		says    []string
@@ -35,29 +35,29 @@ func TestRecover(t *testing.T) {
 		left    string // the runs that have a journal then
 		written bool   // the lost state
 	}{
-		"nothing": {before: func(*desk) {}, says: []string{"test: nothing was interrupted\n"}},
-		"a lost state": {before: func(d *desk) { d.lose() }, written: true,
+		"nothing": {before: func(*Desk) {}, says: []string{"test: nothing was interrupted\n"}},
+		"a lost state": {before: func(d *Desk) { lose(d) }, written: true,
 			says: []string{"lost.age is the state again, serial 8\n"}},
-		"litter":           {before: func(d *desk) { litter(d, "one"); litter(d, "two") }},
-		"a lock of nobody": {before: func(d *desk) { d.locked("laptop"); d.lose() }, message: "no journal names the lock of test", lock: "laptop"},
-		"one at work":      {before: func(d *desk) { d.other(journal.Header{ID: "you", Stage: "apply"}); d.lose() }, message: "run you (apply, begun", left: "you"},
-		"a state that is damaged": {before: func(d *desk) {
-			must(t, d.Store.Write(t.Context(), lostKey(d.Layer)+"lost.age", []byte("x")))
+		"litter":           {before: func(d *Desk) { litter(d, "one"); litter(d, "two") }},
+		"a lock of nobody": {before: func(d *Desk) { d.LockAs("laptop"); lose(d) }, message: "no journal names the lock of test", lock: "laptop"},
+		"one at work":      {before: func(d *Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, begun", left: "you"},
+		"a state that is damaged": {before: func(d *Desk) {
+			Do(t, d.Store.Write(t.Context(), "recovery/"+d.Key+"/lost.age", []byte("x")))
 			litter(d, "one")
 		}, message: "lost.age cannot be opened", left: "one"},
-		"an interrupted run": {before: func(d *desk) {
-			d.interrupted(journal.Header{ID: "dead", Stage: "apply", Lock: "of-dead"})
-			d.locked("of-dead")
-			d.lose()
+		"an interrupted run": {before: func(d *Desk) {
+			d.Interrupted(journal.Header{ID: "dead", Stage: "apply", Lock: "of-dead"})
+			d.LockAs("of-dead")
+			lose(d)
 			litter(d, "one")
 		}, starts: true, says: []string{"test: run dead (apply, begun ", ") was interrupted\ntest: locked by root@host since "}, left: "dead one", written: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.withCode("")
-			must(t, d.Open(t.Context()))
+			d := New(t)
+			d.WithCode("")
+			Do(t, d.Open(t.Context()))
 			c.before(d)
-			d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+			d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.Key) {
 					if lock, err := d.Store.ReadLock(t.Context(), d.Key); err != nil || lock == nil || lock.Who != "slipway@me" {
 						t.Errorf("it writes the state under the lock %+v, %v", lock, err)
@@ -68,23 +68,23 @@ func TestRecover(t *testing.T) {
 			err := recoverLayer(t.Context(), d.Layer, recoverOptions{})
 			switch {
 			case c.message != "":
-				refuses(t, err, c.message, "")
+				Refuse(t, err, c.message, "")
 			case c.starts:
-				notStarted(t, err, "init")
+				NotStarted(t, err, "init")
 			default:
-				must(t, err)
+				Do(t, err)
 			}
 			for _, want := range c.says {
-				d.says(want)
+				d.Says(want)
 			}
-			if text := d.text(); len(c.says) == 0 && c.message == "" && text != "" {
+			if text := d.Text(); len(c.says) == 0 && c.message == "" && text != "" {
 				t.Errorf("it says %q", text)
 			}
-			if id := d.lockID(); id != c.lock {
+			if id := d.LockID(); id != c.lock {
 				t.Errorf("the lock is %q", id)
 			}
 			var runs []string
-			for _, key := range d.journals() {
+			for _, key := range d.Journals() {
 				run, _, _ := strings.Cut(key, "/")
 				runs = append(runs, run)
 			}
@@ -92,7 +92,7 @@ func TestRecover(t *testing.T) {
 				t.Errorf("there is left %q", left)
 			}
 			data, err := d.Store.Read(t.Context(), d.Key)
-			if written := err == nil && string(data) == stateThatWasLost; written != c.written {
+			if written := err == nil && string(data) == LostText; written != c.written {
 				t.Errorf("the state is %q, %v", data, err)
 			}
 		})
@@ -102,9 +102,9 @@ func TestRecover(t *testing.T) {
 // While the store cannot be read, nothing is taken for recovered.
 func TestRecoverFails(t *testing.T) {
 	for _, part := range []string{"journal%2F", ".tflock", "recovery%2F"} {
-		d := newDesk(t)
-		d.lose()
-		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		d := New(t)
+		lose(d)
+		d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			refused := r.Method == http.MethodGet && (strings.HasSuffix(r.URL.Path, part) || strings.Contains(r.URL.RawQuery, part))
 			if refused {
 				w.WriteHeader(http.StatusForbidden)
@@ -121,7 +121,7 @@ func TestRecoverFails(t *testing.T) {
 // what it replaced.
 func TestMendingOf(t *testing.T) {
 	recorded := map[string]*tfjson.StateResource{
-		"a.b": inState("a", "1"),
+		"a.b": Recorded("a", "1"),
 		"c.d": {Type: "c", AttributeValues: map[string]any{"number": 7}},
 	}
 	one := func(address, key, id string) []journal.Entry {
@@ -195,17 +195,17 @@ func TestMendingEnds(t *testing.T) {
 
 // Recorded is what is managed, in all modules; what is only read is not.
 func TestReadRecorded(t *testing.T) {
-	recorded, err := readRecorded([]byte(`{"format_version": "1.0", "values": {"root_module": {
+	recorded, err := ReadRecorded([]byte(`{"format_version": "1.0", "values": {"root_module": {
 		"resources": [{"address": "a.b", "mode": "managed", "type": "a", "values": {"id": "1"}}, {"address": "data.c.d", "mode": "data", "type": "c"}],
 		"child_modules": [{"child_modules": [{"resources": [{"address": "module.m.module.n.e.f", "mode": "managed", "type": "e"}]}]}]}}}`))
-	must(t, err)
+	Do(t, err)
 	if len(recorded) != 2 || Attribute(recorded["a.b"], "id") != "1" || recorded["module.m.module.n.e.f"] == nil {
 		t.Errorf("%+v", recorded)
 	}
-	if recorded, err := readRecorded([]byte(`{"format_version": "1.0"}`)); err != nil || recorded == nil || len(recorded) > 0 {
+	if recorded, err := ReadRecorded([]byte(`{"format_version": "1.0"}`)); err != nil || recorded == nil || len(recorded) > 0 {
 		t.Errorf("of no state: %+v, %v", recorded, err)
 	}
-	if recorded, err := readRecorded([]byte("Error")); err == nil {
+	if recorded, err := ReadRecorded([]byte("Error")); err == nil {
 		t.Errorf("of no JSON: %+v", recorded)
 	}
 }

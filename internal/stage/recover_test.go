@@ -85,7 +85,7 @@ func killTofu(t *testing.T, o call, trace string, n int) {
 // tofu alone dies: what it had made is in no state. The journal stays, and so does the
 // lock, until recover has taken it in; nothing is made twice.
 func TestBlackBoxTofuKilled(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(10, trace, "0.1")+`
 resource "terraform_data" "late" {
   depends_on = [terraform_data.made]
@@ -141,7 +141,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 
 // From a checkout without the code, nothing can be taken in: all of it stays known.
 func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(9, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 9) }).must(t, Failed)
@@ -160,7 +160,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 
 // recover is killed at random instants: the next one goes on from there.
 func TestBlackBoxRecoverKilled(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(6, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 6) }).must(t, Failed)
@@ -183,7 +183,7 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 // While a recover works, its lock and its journal keep applies and others of its kind out,
 // also when the store has hung for a while.
 func TestBlackBoxRecoverIsAlone(t *testing.T) {
-	trace := filepath.Join(forTools(t), "trace")
+	trace := filepath.Join(ForTools(t), "trace")
 	p := newProject(t, traced(3, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 3) }).must(t, Failed)

@@ -32,13 +32,13 @@ const forgeJob = "GITHUB_REPOSITORY=" + forgeRepository + "\nGITHUB_SERVER_URL=h
 func newForge(t *testing.T) *forge {
 	t.Helper()
 	sim, err := githubsim.Open("")
-	must(t, err)
+	Do(t, err)
 	sim.AddPull(forgeRepository, "alice", "Add a host", "Please.")
 	f := &forge{Server: sim, t: t}
-	f.Run, f.stdout, f.stderr = quiet(t, Command{Name: "report"})
+	f.Run, f.stdout, f.stderr = Quiet(t, Command{Name: "report"})
 	f.Env = ""
 	f.o = githubOptions{results: t.TempDir(), context: t.TempDir(), token: filepath.Join(t.TempDir(), "token")}
-	must(t, os.WriteFile(f.o.token, []byte("token-of-actions\n"), 0o600))
+	Do(t, os.WriteFile(f.o.token, []byte("token-of-actions\n"), 0o600))
 	f.on("pull_request", "GITHUB_RUN_ID=17\n")
 	f.pull(forgeRepository)
 	f.planned("test", report.Environment{Name: "test", Layers: []report.Layer{{Name: "test", Summary: plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Create}}}}}})
@@ -51,30 +51,30 @@ func (f *forge) on(event, more string) {
 	server := httptest.NewServer(f.Server)
 	f.t.Cleanup(server.Close)
 	text := forgeJob + "GITHUB_API_URL=" + server.URL + "\nGITHUB_EVENT_NAME=" + event + "\n" + more
-	must(f.t, os.WriteFile(filepath.Join(f.o.context, "env"), []byte(text), 0o600))
-	must(f.t, os.RemoveAll(filepath.Join(f.o.context, "event.json")))
+	Do(f.t, os.WriteFile(filepath.Join(f.o.context, "env"), []byte(text), 0o600))
+	Do(f.t, os.RemoveAll(filepath.Join(f.o.context, "event.json")))
 }
 
 // pull has the event be of a pull request from a repository.
 func (f *forge) pull(from string) {
 	f.t.Helper()
 	text := `{"number": 1, "pull_request": {"number": 1, "head": {"sha": "` + strings.Repeat("a", 40) + `", "repo": {"full_name": "` + from + `"}}, "base": {"repo": {"full_name": "` + forgeRepository + `"}}}}`
-	must(f.t, os.WriteFile(filepath.Join(f.o.context, "event.json"), []byte(text), 0o600))
+	Do(f.t, os.WriteFile(filepath.Join(f.o.context, "event.json"), []byte(text), 0o600))
 }
 
 // planned leaves what the plan of an environment found.
 func (f *forge) planned(folder string, e report.Environment) {
 	f.t.Helper()
 	data, err := json.Marshal(e)
-	must(f.t, err)
+	Do(f.t, err)
 	f.leave(folder, string(data))
 }
 
 func (f *forge) leave(folder, summary string) {
 	f.t.Helper()
 	path := filepath.Join(f.o.results, folder, report.FileName)
-	must(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(f.t, os.WriteFile(path, []byte(summary), 0o600))
+	Do(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	Do(f.t, os.WriteFile(path, []byte(summary), 0o600))
 }
 
 // body is the one comment's, without its marker; empty if there is none.
@@ -102,7 +102,7 @@ const forgeRun = "https://github.example.org/acme/infra/actions/runs/17"
 // the summary of the job.
 func TestComment(t *testing.T) {
 	f := newForge(t)
-	must(t, comment(t.Context(), f.Run, f.o))
+	Do(t, comment(t.Context(), f.Run, f.o))
 	for where, text := range map[string]string{"the comment": f.body(), "the summary": f.shown()} {
 		if !strings.HasPrefix(text, "## Plans\n\n") || !strings.Contains(text, "1 to create") || !strings.Contains(text, "a.b") {
 			t.Errorf("%s is %q", where, text)
@@ -125,7 +125,7 @@ func TestCommentFooter(t *testing.T) {
 	} {
 		f := newForge(t)
 		f.on("push", c.more)
-		must(t, comment(t.Context(), f.Run, f.o))
+		Do(t, comment(t.Context(), f.Run, f.o))
 		if got := f.shown(); !strings.Contains(got, c.has) || strings.Contains(got, c.hasNot) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -146,7 +146,7 @@ func TestCommentNowhere(t *testing.T) {
 	} {
 		f := newForge(t)
 		c.change(f)
-		must(t, comment(t.Context(), f.Run, f.o))
+		Do(t, comment(t.Context(), f.Run, f.o))
 		if writes := f.Writes(); len(writes) > 0 || f.stderr.String() != c.says || !strings.Contains(f.shown(), "1 to create") {
 			t.Errorf("%s: it writes %q and says %q: %s", name, writes, f.stderr.String(), f.shown())
 		}

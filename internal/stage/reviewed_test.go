@@ -14,24 +14,24 @@ import (
 	"slipway/internal/state"
 )
 
-const deskPassphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
+const Passphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
 
 // A planDesk has a plan that is kept for its files.
 type planDesk struct {
-	*desk
+	*Desk
 	source Source
 	sealer Sealer
 }
 
 func newPlanDesk(t *testing.T) *planDesk {
 	t.Helper()
-	return &planDesk{desk: newDesk(t)}
+	return &planDesk{Desk: New(t)}
 }
 
 // withPlan keeps a plan, as change makes it.
 func (d *planDesk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
-	d.t.Helper()
-	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.T.Helper()
+	d.Credentials = map[string]string{state.Passphrase: Passphrase}
 	d.Inputs = "sha256:" + strings.Repeat("a", 64)
 	d.source.Programs = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	sealed := []byte("sealed plan")
@@ -44,11 +44,11 @@ func (d *planDesk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
 	if change != nil {
 		change(&m, &sealed)
 	}
-	data, err := manifest.Seal(m, deskPassphrase)
-	must(d.t, err)
-	must(d.t, d.Store.Write(d.t.Context(), kept(d.Layer)+manifestName, data))
+	data, err := manifest.Seal(m, Passphrase)
+	Do(d.T, err)
+	Do(d.T, d.Store.Write(d.T.Context(), kept(d.Layer)+manifestName, data))
 	if sealed != nil {
-		must(d.t, d.Store.Write(d.t.Context(), kept(d.Layer)+planName, sealed))
+		Do(d.T, d.Store.Write(d.T.Context(), kept(d.Layer)+planName, sealed))
 	}
 }
 
@@ -61,7 +61,7 @@ func TestVerify(t *testing.T) {
 	}{
 		"as it was made":       {},
 		"of a later layer":     {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }},
-		"none":                 {before: func(d *planDesk) { must(d.t, d.Store.Remove(d.t.Context(), kept(d.Layer)+manifestName)) }, message: "there is no plan of test in bucket state"},
+		"none":                 {before: func(d *planDesk) { Do(d.T, d.Store.Remove(d.T.Context(), kept(d.Layer)+manifestName)) }, message: "there is no plan of test in bucket state"},
 		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is one of environment prod"},
 		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is one of layer net and not of test"},
 		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "has expired"},
@@ -71,14 +71,14 @@ func TestVerify(t *testing.T) {
 			d.source.Programs = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:2"}, nil }
 		}, message: "since the plan of test was made, the program tofu has changed"},
 		"of an older state": {before: func(d *planDesk) {
-			must(d.t, d.Store.Write(d.t.Context(), d.Key, []byte(`{"serial":9,"lineage":"line","encrypted_data":"x"}`)))
+			Do(d.T, d.Store.Write(d.T.Context(), d.Key, []byte(`{"serial":9,"lineage":"line","encrypted_data":"x"}`)))
 		}, message: "since the plan of test was made, the state"},
 		"by another passphrase": {before: func(d *planDesk) { d.Credentials[state.Passphrase] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4" }, message: "the plan of test: "},
 		"by the previous passphrase": {before: func(d *planDesk) {
-			d.Credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: deskPassphrase}
+			d.Credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: Passphrase}
 		}},
 		"that was applied": {before: func(d *planDesk) {
-			must(d.t, d.Store.Write(d.t.Context(), claimKey(d.Layer, manifest.Manifest{RunID: "planner"}), []byte("run7")))
+			Do(d.T, d.Store.Write(d.T.Context(), claimKey(d.Layer, manifest.Manifest{RunID: "planner"}), []byte("run7")))
 		}, message: `was applied already, or begun, by run "run7"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,10 +89,10 @@ func TestVerify(t *testing.T) {
 			}
 			p, err := d.source.verify(t.Context(), d.Layer)
 			if c.message != "" {
-				refuses(t, err, c.message, "dagger call plan --env=test --keep")
+				Refuse(t, err, c.message, "dagger call plan --env=test --keep")
 				return
 			}
-			must(t, err)
+			Do(t, err)
 			if p.RunID != "planner" || len(p.data) == 0 || p.After == "" && string(p.sealed) != "sealed plan" {
 				t.Errorf("%+v", p)
 			}
@@ -105,7 +105,7 @@ func TestVerifyFails(t *testing.T) {
 	for _, part := range []string{manifestName, planName, ".applied", "/test.tfstate"} {
 		d := newPlanDesk(t)
 		d.withPlan(nil)
-		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.HasSuffix(r.URL.Path, part) {
 				w.WriteHeader(http.StatusForbidden)
 				return true
@@ -133,26 +133,26 @@ func TestVerifyFolder(t *testing.T) {
 			d.withPlan(func(m *manifest.Manifest, _ *[]byte) { m.Created = created.Add(c.kept) })
 			d.source.Folder = t.TempDir()
 			folder := filepath.Join(d.source.Folder, "plan", "test")
-			must(t, os.MkdirAll(folder, 0o755))
+			Do(t, os.MkdirAll(folder, 0o755))
 			if _, err := d.source.verify(t.Context(), d.Layer); err == nil {
 				t.Error("there is none in the folder yet")
 			} else {
-				refuses(t, err, "there is no plan of test in the folder that --plan names", "dagger call plan-files --env=test export --path=.slipway/plan")
+				Refuse(t, err, "there is no plan of test in the folder that --plan names", "dagger call plan-files --env=test export --path=.slipway/plan")
 			}
 			data, err := d.Store.Read(t.Context(), kept(d.Layer)+manifestName)
-			must(t, err)
-			m, err := manifest.Open(data, deskPassphrase, "")
-			must(t, err)
+			Do(t, err)
+			m, err := manifest.Open(data, Passphrase, "")
+			Do(t, err)
 			m.RunID, m.Created = "folder", created
-			data, err = manifest.Seal(m, deskPassphrase)
-			must(t, err)
-			must(t, os.WriteFile(filepath.Join(folder, manifestName), data, 0o600))
-			must(t, os.WriteFile(filepath.Join(folder, planName), []byte("sealed plan"), 0o600))
+			data, err = manifest.Seal(m, Passphrase)
+			Do(t, err)
+			Do(t, os.WriteFile(filepath.Join(folder, manifestName), data, 0o600))
+			Do(t, os.WriteFile(filepath.Join(folder, planName), []byte("sealed plan"), 0o600))
 			_, err = d.source.verify(t.Context(), d.Layer)
 			if c.message != "" {
-				refuses(t, err, c.message, "plan-files")
+				Refuse(t, err, c.message, "plan-files")
 			} else {
-				must(t, err)
+				Do(t, err)
 			}
 		})
 	}
@@ -167,16 +167,16 @@ func TestVerifyFolderAlone(t *testing.T) {
 	}{
 		"whole": {change: func(*planDesk, *manifest.Manifest) {}},
 		"without the plan itself": {change: func(d *planDesk, _ *manifest.Manifest) {
-			must(t, os.Remove(filepath.Join(d.source.Folder, "plan", "test", planName)))
+			Do(t, os.Remove(filepath.Join(d.source.Folder, "plan", "test", planName)))
 		}, message: "is not the one that its manifest was made for"},
 		"beside one that cannot be read": {change: func(d *planDesk, _ *manifest.Manifest) {
-			must(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, []byte("x")))
+			Do(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, []byte("x")))
 		}},
 		"beside a later one of its run": {change: func(d *planDesk, m *manifest.Manifest) {
 			m.Created = m.Created.Add(time.Minute)
-			data, err := manifest.Seal(*m, deskPassphrase)
-			must(t, err)
-			must(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, data))
+			data, err := manifest.Seal(*m, Passphrase)
+			Do(t, err)
+			Do(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, data))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,21 +184,21 @@ func TestVerifyFolderAlone(t *testing.T) {
 			d.withPlan(nil)
 			d.source.Folder = t.TempDir()
 			folder := filepath.Join(d.source.Folder, "plan", "test")
-			must(t, os.MkdirAll(folder, 0o755))
+			Do(t, os.MkdirAll(folder, 0o755))
 			for _, file := range []string{manifestName, planName} {
 				data, err := d.Store.Read(t.Context(), kept(d.Layer)+file)
-				must(t, err)
-				must(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
+				Do(t, err)
+				Do(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
 			}
 			data, err := os.ReadFile(filepath.Join(folder, manifestName))
-			must(t, err)
-			m, err := manifest.Open(data, deskPassphrase)
-			must(t, err)
+			Do(t, err)
+			m, err := manifest.Open(data, Passphrase)
+			Do(t, err)
 			c.change(d, &m)
 			if _, err := d.source.verify(t.Context(), d.Layer); c.message != "" {
-				refuses(t, err, c.message, "dagger call plan-files")
+				Refuse(t, err, c.message, "dagger call plan-files")
 			} else {
-				must(t, err)
+				Do(t, err)
 			}
 		})
 	}
@@ -208,13 +208,13 @@ func TestVerifyFolderAlone(t *testing.T) {
 func TestRefuseLockFile(t *testing.T) {
 	d := planning(t)
 	m := manifest.Manifest{Bindings: manifest.Bindings{LockFile: manifest.Digest([]byte("locks"))}}
-	must(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}))
-	must(t, os.WriteFile(d.LockFile(), []byte("others"), 0o600))
-	refuses(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
-	must(t, os.Remove(d.LockFile()))
-	refuses(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}), "the lock file of the providers has changed", "")
-	must(t, d.source.RefuseLockFile(d.Layer, Sealed{}))
-	must(t, os.Mkdir(d.LockFile(), 0o700))
+	Do(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}))
+	Do(t, os.WriteFile(d.LockFile(), []byte("others"), 0o600))
+	Refuse(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
+	Do(t, os.Remove(d.LockFile()))
+	Refuse(t, d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}), "the lock file of the providers has changed", "")
+	Do(t, d.source.RefuseLockFile(d.Layer, Sealed{}))
+	Do(t, os.Mkdir(d.LockFile(), 0o700))
 	if err := d.source.RefuseLockFile(d.Layer, Sealed{Manifest: m}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
 		t.Errorf("got %v", err)
 	}
@@ -224,13 +224,13 @@ func TestRefuseLockFile(t *testing.T) {
 func TestUnseal(t *testing.T) {
 	d := planning(t)
 	sealed, err := secrets.Envelope([]byte("another plan"), d.Recipients)
-	must(t, err)
-	refuses(t, d.source.Unseal(d.Layer, Sealed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
-	must(t, d.source.Unseal(d.Layer, Sealed{sealed: sealed}))
+	Do(t, err)
+	Refuse(t, d.source.Unseal(d.Layer, Sealed{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
+	Do(t, d.source.Unseal(d.Layer, Sealed{sealed: sealed}))
 	if data, err := Folder(d.Layer.Run).Read(Inside(d.Layer.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)
 	}
-	must(t, os.RemoveAll(d.Path("plans")))
+	Do(t, os.RemoveAll(d.Path("plans")))
 	if err := d.source.Unseal(d.Layer, Sealed{sealed: sealed}); err == nil {
 		t.Error("it is nowhere")
 	}
@@ -259,10 +259,10 @@ func TestBindings(t *testing.T) {
 	d.Environment.Layers = layers
 	d.Config = layers[1]
 	for key, serial := range map[string]string{"test/net.tfstate": "3", "test/top.tfstate": "5"} {
-		must(t, d.Store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
+		Do(t, d.Store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
 	}
 	b, err := bind(t.Context(), d.Layer, d.source.Programs)
-	must(t, err)
+	Do(t, err)
 	if len(b.Upstream) != 1 || b.Upstream["net"].Serial != 3 || b.Inputs != d.Inputs || b.Tools["tofu"] == "" {
 		t.Errorf("%+v", b)
 	}

@@ -16,24 +16,24 @@ import (
 
 // A sealedDesk has a plan that is kept, and loses a.b.
 type sealedDesk struct {
-	*desk
+	*Desk
 	o options
 }
 
 func newSealedDesk(t *testing.T, after string) *sealedDesk {
 	t.Helper()
-	d := &sealedDesk{desk: newDesk(t)}
+	d := &sealedDesk{Desk: New(t)}
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
-	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.Credentials = map[string]string{state.Passphrase: Passphrase}
 	d.Inputs = "sha256:" + strings.Repeat("a", 64)
 	programs := func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	d.o.plan.Programs = programs
 	d.Dir = d.Path("repository")
-	must(t, Folder(d.Layer.Run).Make("plans", "repository"))
-	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte("a plan")))
+	Do(t, Folder(d.Layer.Run).Make("plans", "repository"))
+	Do(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte("a plan")))
 	sealer := Sealer{Keep: true, Lifetime: time.Hour, Programs: programs}
 	d.ID = "planner"
-	must(t, sealer.Seal(t.Context(), d.Layer, plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}, after))
+	Do(t, sealer.Seal(t.Context(), d.Layer, plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}, after))
 	d.ID = "me"
 	d.Report = Page{}
 	return d
@@ -41,22 +41,22 @@ func newSealedDesk(t *testing.T, after string) *sealedDesk {
 
 // sealed is the plan that is kept.
 func (d *sealedDesk) sealed() Sealed {
-	d.t.Helper()
-	plans, _, err := d.o.plan.Find(d.t.Context(), d.Layer.Run, []*Layer{d.Layer})
-	must(d.t, err)
+	d.T.Helper()
+	plans, _, err := d.o.plan.Find(d.T.Context(), d.Layer.Run, []*Layer{d.Layer})
+	Do(d.T, err)
 	return plans[0]
 }
 
 // claims are the runs that have claimed a plan.
 func (d *sealedDesk) claims() string {
-	d.t.Helper()
-	objects, err := d.Store.List(d.t.Context(), "plans/")
-	must(d.t, err)
+	d.T.Helper()
+	objects, err := d.Store.List(d.T.Context(), "plans/")
+	Do(d.T, err)
 	var by []string
 	for _, o := range objects {
 		if strings.HasSuffix(o.Key, ".applied") {
-			run, err := d.Store.Read(d.t.Context(), o.Key)
-			must(d.t, err)
+			run, err := d.Store.Read(d.T.Context(), o.Key)
+			Do(d.T, err)
 			by = append(by, string(run))
 		}
 	}
@@ -90,11 +90,11 @@ func TestWantsKept(t *testing.T) {
 // Before the first tool starts, a plan is the one that was named, approved and allowed; that of
 // a later layer is left for the next time.
 func TestApplyReviewed(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	protected := func(d *sealedDesk) { d.Environment.Protected, d.o.allowDestroy = true, "a.b" }
 	digest := func(d *sealedDesk) {
 		_, digest, err := d.o.plan.Find(t.Context(), d.Layer.Run, []*Layer{d.Layer})
-		must(t, err)
+		Do(t, err)
 		d.o.plan.Digest = digest
 	}
 	for name, c := range map[string]struct {
@@ -111,7 +111,7 @@ func TestApplyReviewed(t *testing.T) {
 		"not approved":          {before: []func(*sealedDesk){protected}, message: "--digest does not say which plan was reviewed"},
 		"not allowed": {before: []func(*sealedDesk){protected, digest, func(d *sealedDesk) { d.o.allowDestroy = "" }},
 			message: "--allow-destroy does not name a.b", hint: "--allow-destroy=a.b"},
-		"beside another run": {before: []func(*sealedDesk){func(d *sealedDesk) { d.other(journal.Header{ID: "you", Stage: "apply"}) }}, message: "is in use by run you"},
+		"beside another run": {before: []func(*sealedDesk){func(d *sealedDesk) { d.Other(journal.Header{ID: "you", Stage: "apply"}) }}, message: "is in use by run you"},
 		"of a later layer":   {later: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,13 +129,13 @@ func TestApplyReviewed(t *testing.T) {
 			}
 			switch {
 			case c.message != "":
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			case c.later:
-				must(t, err)
-				d.says("test: not applied, because it could not be planned before net was applied; next: dagger call plan --env=test --keep\n")
+				Do(t, err)
+				d.Says("test: not applied, because it could not be planned before net was applied; next: dagger call plan --env=test --keep\n")
 			default:
-				notStarted(t, err, "init")
-				d.says("test: the plan of run planner, made ")
+				NotStarted(t, err, "init")
+				d.Says("test: the plan of run planner, made ")
 			}
 			if by := d.claims(); by != "" {
 				t.Errorf("it is claimed by %s", by)
@@ -147,7 +147,7 @@ func TestApplyReviewed(t *testing.T) {
 // A plan is applied once. One that another run's lock has kept from being begun can be applied
 // later.
 func TestApplyOnce(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	for name, c := range map[string]struct {
 		before  func(d *sealedDesk)
 		message string // of a refusal; empty: tofu is started
@@ -155,17 +155,17 @@ func TestApplyOnce(t *testing.T) {
 	}{
 		"first": {before: func(*sealedDesk) {}, claimed: "me"},
 		"second": {before: func(d *sealedDesk) {
-			must(t, d.Store.Write(t.Context(), "plans/"+d.Key+"/planner.applied", []byte("run7")))
+			Do(t, d.Store.Write(t.Context(), "plans/"+d.Key+"/planner.applied", []byte("run7")))
 		}, message: `the plan of test is being applied by run "run7"`, claimed: "run7"},
-		"beside a lock":   {before: func(d *sealedDesk) { d.locked("laptop") }, message: "is locked by root@host"},
-		"of another plan": {before: func(d *sealedDesk) { must(t, d.Store.Write(t.Context(), "plans/"+d.Key+"/x.applied", []byte("x"))) }, claimed: "me x"},
+		"beside a lock":   {before: func(d *sealedDesk) { d.LockAs("laptop") }, message: "is locked by root@host"},
+		"of another plan": {before: func(d *sealedDesk) { Do(t, d.Store.Write(t.Context(), "plans/"+d.Key+"/x.applied", []byte("x"))) }, claimed: "me x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newSealedDesk(t, "")
 			p := d.sealed()
 			c.before(d)
 			if _, err := applyOnce(t.Context(), d.Layer, p, d.o.plan); c.message != "" {
-				refuses(t, err, c.message, "")
+				Refuse(t, err, c.message, "")
 			} else if !errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("got %v", err)
 			}
@@ -176,7 +176,7 @@ func TestApplyOnce(t *testing.T) {
 	}
 	d := newSealedDesk(t, "")
 	p := d.sealed()
-	d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 		refused := strings.HasSuffix(r.URL.Path, ".applied")
 		if refused {
 			w.WriteHeader(http.StatusForbidden)

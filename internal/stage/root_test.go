@@ -30,7 +30,7 @@ func TestOfState(t *testing.T) {
 		{at(3, tofu.Diagnostic{Summary: "Failed to save state"}), false},
 		{at(3, tofu.Diagnostic{Summary: "Unable to decrypt", Address: "a.b"}), false},
 	} {
-		if got := ofState(c.d); got != c.want {
+		if got := OfState(c.d); got != c.want {
 			t.Errorf("%+v: %v", c.d, got)
 		}
 	}
@@ -56,7 +56,7 @@ func TestComplainsOfState(t *testing.T) {
 // What tofu says of a failure is shown where all secrets are known that it may hold, and
 // else only what it says of the state.
 func TestFailed(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	const dropped = "test: tofu's own words are dropped because they may hold secrets: "
 	warning := tofu.Diagnostic{Severity: "warning", Summary: "Old wood"}
 	failure := tofu.Diagnostic{Severity: "error", Summary: "No wood", Detail: "Chop some."}
@@ -89,7 +89,7 @@ func TestFailed(t *testing.T) {
 			complaints: dropped + "the state could not be read, and its sensitive values are not known\n", want: "tofu plan of test failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _, _ := quiet(t, Command{Name: "apply"})
+			r, _, _ := Quiet(t, Command{Name: "apply"})
 			l := &Layer{Run: r, Name: "test", Unwritten: c.unwritten, Diagnostics: c.diagnostics}
 			_, _ = l.Printed.Write([]byte(c.noise))
 			if c.ctx == nil {
@@ -110,21 +110,21 @@ func TestFailed(t *testing.T) {
 
 // Tofu is told where the state is, and to leave a lock file alone that is there.
 func TestSettings(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
-	config, err := d.settings()
-	if err != nil || config.ReadOnly || config.Backend["bucket"] != "state" || config.Backend["key"] != testKey {
+	config, err := d.Settings()
+	if err != nil || config.ReadOnly || config.Backend["bucket"] != "state" || config.Backend["key"] != Key {
 		t.Errorf("%+v, %v", config, err)
 	}
-	must(t, os.WriteFile(d.LockFile(), nil, 0o600))
+	Do(t, os.WriteFile(d.LockFile(), nil, 0o600))
 	d.Store = nil
 	d.Environment.State = environment.State{HTTP: &environment.HTTP{Address: "https://state.example.org"}}
-	config, err = d.settings()
+	config, err = d.Settings()
 	if err != nil || !config.ReadOnly || !strings.HasPrefix(config.Backend["address"], "https://state.example.org/") {
 		t.Errorf("%+v, %v", config, err)
 	}
 	d.Dir = d.LockFile()
-	if config, err := d.settings(); err == nil {
+	if config, err := d.Settings(); err == nil {
 		t.Errorf("a lock file that cannot be looked at: %+v", config)
 	}
 }
@@ -132,21 +132,21 @@ func TestSettings(t *testing.T) {
 // A state that cannot be read stops init before tofu looks at it, and a tofu that cannot
 // be started is no success of any command.
 func TestWithoutTofu(t *testing.T) {
-	withoutTofu(t)
-	d := newDesk(t)
+	WithoutTofu(t)
+	d := New(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
 	_, listed := d.Outputs(t.Context())
-	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.learn(t.Context()), "state list": listState(t.Context(), d.Layer), "output": listed} {
+	for command, err := range map[string]error{"init": d.Init(t.Context()), "learn": d.Learn(t.Context()), "output": listed} {
 		if !errors.Is(err, tofu.ErrNotStarted) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
-	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
 	if err := d.Init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("with a state that cannot be read: %v", err)
 	}
-	d.fault = nil
-	must(t, os.WriteFile(filepath.Join(d.Dir, "file"), nil, 0o600))
+	d.Fault = nil
+	Do(t, os.WriteFile(filepath.Join(d.Dir, "file"), nil, 0o600))
 	d.Dir = filepath.Join(d.Dir, "file")
 	if err := d.Init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 		t.Errorf("with a lock file that cannot be looked at: %v", err)
@@ -155,18 +155,18 @@ func TestWithoutTofu(t *testing.T) {
 
 // newLayers is a vault whose environment has the layers net and app, and that has loaded
 // them.
-func newLayers(t *testing.T, variables map[string]string) *vault {
+func newLayers(t *testing.T, variables map[string]string) *Vault {
 	t.Helper()
-	v := newVault(t)
-	v.describe("credentials: [test]", "layers: [{path: net}, {path: app}]", v.inBucket())
-	v.write("environments/test/net/main.tf", "")
-	v.write("environments/test/app/main.tf", "")
-	all := vaultVariables()
+	v := NewVault(t)
+	v.Describe("credentials: [test]", "layers: [{path: net}, {path: app}]", v.InBucket())
+	v.Write("environments/test/net/main.tf", "")
+	v.Write("environments/test/app/main.tf", "")
+	all := VaultVariables()
 	for variable, value := range variables {
 		all[variable] = value
 	}
-	v.seal(vaultFile, all)
-	must(t, v.OpenCredentials())
+	v.Seal(VaultFile, all)
+	Do(t, v.OpenCredentials())
 	return v
 }
 
@@ -177,7 +177,7 @@ func TestRoots(t *testing.T) {
 		v := newLayers(t, map[string]string{"OS_PASSWORD": "of-the-cloud-3", "ANSIBLE_PASSWORD": "of-another-4", "SMTP_PASSWORD": "of-another-5"})
 		v.OnlyLayer = layer
 		roots, err := All(v.Run)
-		must(t, err)
+		Do(t, err)
 		var names, rows []string
 		for _, l := range roots {
 			names = append(names, l.Name)
@@ -197,14 +197,14 @@ func TestRoots(t *testing.T) {
 		if !slices.Equal(names, want) || !slices.Equal(rows, want) {
 			t.Errorf("%q, %q", names, rows)
 		}
-		if got := v.stderr.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
+		if got := v.Progress.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
 			t.Errorf("it says %q", got)
 		}
 	}
 	v := newLayers(t, nil)
 	_, err := All(v.Run)
-	must(t, err)
-	if got := v.stderr.String(); strings.Contains(got, "is not given") {
+	Do(t, err)
+	if got := v.Progress.String(); strings.Contains(got, "is not given") {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -213,15 +213,15 @@ func TestRoots(t *testing.T) {
 // nor with a proxy that tells a password.
 func TestRootsRefuses(t *testing.T) {
 	v := newLayers(t, nil)
-	v.write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
+	v.Write("environments/test/app/main.tf", `data "external" "x" { program = ["id"] }`)
 	_, err := All(v.Run)
-	refuses(t, err, `data "external" runs a program, and environment test does not allow it`, "")
+	Refuse(t, err, `data "external" runs a program, and environment test does not allow it`, "")
 	v = newLayers(t, map[string]string{state.Passphrase: "weak"})
 	_, err = All(v.Run)
-	refuses(t, err, "STATE_PASSPHRASE has 4 characters", "")
+	Refuse(t, err, "STATE_PASSPHRASE has 4 characters", "")
 	v = newLayers(t, map[string]string{"HTTP_PROXY": "http://me:canary@proxy.example.org"})
 	_, err = All(v.Run)
-	refuses(t, err, "HTTP_PROXY sends a password", "")
+	Refuse(t, err, "HTTP_PROXY sends a password", "")
 }
 
 func at(line int, d tofu.Diagnostic) tofu.Diagnostic {

@@ -64,8 +64,8 @@ type Run struct {
 	command Command
 }
 
-// New returns a run of a command. Main is for all but tests.
-func New(c Command, o Options) *Run {
+// NewRun returns a run of a command. Main is for all but tests.
+func NewRun(c Command, o Options) *Run {
 	r := &Run{Options: o, Begun: time.Now(), Mask: NewMask(), command: c}
 	r.Result = Result{Version: 1, Stage: c.Name, Environment: o.Env, RunID: o.ID}
 	r.DeadAfter = cmp.Or(r.DeadAfter, journal.DeadAfter)
@@ -75,7 +75,7 @@ func New(c Command, o Options) *Run {
 
 // Main runs a command and returns its exit code. Whatever happens, it leaves a result.
 func Main(ctx context.Context, c Command, o Options) int {
-	r := New(c, o)
+	r := NewRun(c, o)
 	if o.Deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Deadline)

@@ -38,7 +38,7 @@ func TestCheckSeal(t *testing.T) {
 				r.Store = &state.Store{}
 			}
 			if err := c.o.Check(r); c.message != "" {
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -52,14 +52,14 @@ const aPlan = "plan with values"
 func planning(t *testing.T) *planDesk {
 	t.Helper()
 	d := newPlanDesk(t)
-	d.Credentials = map[string]string{state.Passphrase: deskPassphrase}
+	d.Credentials = map[string]string{state.Passphrase: Passphrase}
 	d.Inputs = "sha256:" + strings.Repeat("a", 64)
 	d.sealer = Sealer{Commit: "0123456", Base: "6543210", Lifetime: time.Hour, Programs: func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }}
 	d.source.Programs = d.sealer.Programs
 	d.Dir = d.Path("repository")
-	must(t, Folder(d.Layer.Run).Make("plans", "repository"))
-	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte(aPlan)))
-	must(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.LockFile()), []byte("locks")))
+	Do(t, Folder(d.Layer.Run).Make("plans", "repository"))
+	Do(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte(aPlan)))
+	Do(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.LockFile()), []byte("locks")))
 	return d
 }
 
@@ -82,12 +82,12 @@ func TestSeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := planning(t)
 			d.sealer.Keep = c.keep
-			must(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, c.after))
+			Do(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, c.after))
 			folder := filepath.Join(d.Out, "plan", "test")
 			data, err := os.ReadFile(filepath.Join(folder, manifestName))
-			must(t, err)
-			m, err := manifest.Open(data, deskPassphrase)
-			must(t, err)
+			Do(t, err)
+			m, err := manifest.Open(data, Passphrase)
+			Do(t, err)
 			if m.RunID != "me" || m.Environment != "test" || m.Layer != "test" || m.Commit != "0123456" || m.Base != "6543210" || m.After != c.after ||
 				!m.Changes || len(m.Losses) != 1 || m.Expires.Sub(m.Created) != time.Hour || m.Bindings.Inputs != d.Inputs || m.Bindings.LockFile != manifest.Digest([]byte("locks")) {
 				t.Errorf("%+v", m)
@@ -104,7 +104,7 @@ func TestSeal(t *testing.T) {
 				t.Errorf("the plan: %q, %v", opened, err)
 			}
 			objects, err := d.Store.List(t.Context(), "plans/")
-			must(t, err)
+			Do(t, err)
 			var keys []string
 			for _, o := range objects {
 				keys = append(keys, strings.TrimPrefix(o.Key, kept(d.Layer)))
@@ -119,15 +119,15 @@ func TestSeal(t *testing.T) {
 					t.Errorf("another is kept: %v", err)
 				}
 			}
-			if text := d.text(); text != c.says {
+			if text := d.Text(); text != c.says {
 				t.Errorf("it says %q", text)
 			}
 		})
 	}
 	d := planning(t)
-	must(t, os.Remove(d.LockFile()))
-	must(t, d.sealer.Seal(t.Context(), d.Layer, plan.Summary{}, ""))
-	if m, err := manifest.Open(d.sealer.parts[0].Data, deskPassphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
+	Do(t, os.Remove(d.LockFile()))
+	Do(t, d.sealer.Seal(t.Context(), d.Layer, plan.Summary{}, ""))
+	if m, err := manifest.Open(d.sealer.parts[0].Data, Passphrase); err != nil || m.Changes || m.Bindings.LockFile != "" {
 		t.Errorf("of nothing, without providers: %+v, %v", m, err)
 	}
 }
@@ -136,7 +136,7 @@ func TestSeal(t *testing.T) {
 func TestSealFails(t *testing.T) {
 	refusing := func(d *planDesk, method, suffix string) {
 		d.sealer.Keep = true
-		d.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			refused := r.Method == method && (strings.HasSuffix(r.URL.Path, suffix) || strings.Contains(r.URL.RawQuery, suffix))
 			if refused {
 				w.WriteHeader(http.StatusForbidden)
@@ -145,7 +145,7 @@ func TestSealFails(t *testing.T) {
 		}
 	}
 	folder := func(d *planDesk, name string) {
-		must(t, os.MkdirAll(filepath.Join(d.Out, "plan", "test", name), 0o755))
+		Do(t, os.MkdirAll(filepath.Join(d.Out, "plan", "test", name), 0o755))
 	}
 	for name, c := range map[string]struct {
 		before func(d *planDesk)
@@ -155,13 +155,13 @@ func TestSealFails(t *testing.T) {
 			d.sealer.Programs = func() (map[string]string, error) { return nil, errors.New("no digest") }
 		}, "no digest"},
 		"a link for a lock file": {func(d *planDesk) {
-			must(t, os.Remove(d.LockFile()))
-			must(t, os.Symlink("/etc/passwd", d.LockFile()))
+			Do(t, os.Remove(d.LockFile()))
+			Do(t, os.Symlink("/etc/passwd", d.LockFile()))
 		}, "is no regular file"},
-		"no plan":          {func(d *planDesk) { must(t, os.Remove(d.PlanFile())) }, "no such file"},
+		"no plan":          {func(d *planDesk) { Do(t, os.Remove(d.PlanFile())) }, "no such file"},
 		"nobody to read":   {func(d *planDesk) { d.Recipients = nil }, "no age recipient"},
 		"no passphrase":    {func(d *planDesk) { d.Credentials = nil }, "without a passphrase"},
-		"no place":         {func(d *planDesk) { must(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
+		"no place":         {func(d *planDesk) { Do(t, os.WriteFile(filepath.Join(d.Out, "plan"), nil, 0o600)) }, "not a directory"},
 		"no manifest":      {func(d *planDesk) { folder(d, manifestName) }, "is a directory"},
 		"no sealed plan":   {func(d *planDesk) { folder(d, planName) }, "is a directory"},
 		"not kept":         {func(d *planDesk) { refusing(d, http.MethodPut, planName) }, "403"},
@@ -187,9 +187,9 @@ func TestKeepTakesAway(t *testing.T) {
 	d := planning(t)
 	d.sealer.Keep = true
 	for lifetime, want := range map[time.Duration]int{-23 * time.Hour: 3, -48 * time.Hour: 0} {
-		must(t, d.Store.Write(t.Context(), keptPlans(d.Layer)+"old/"+manifestName, []byte("old")))
+		Do(t, d.Store.Write(t.Context(), keptPlans(d.Layer)+"old/"+manifestName, []byte("old")))
 		d.sealer.Lifetime = lifetime
-		must(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, ""))
+		Do(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, ""))
 		if objects, err := d.Store.List(t.Context(), keptPlans(d.Layer)); err != nil || len(objects) != want {
 			t.Errorf("plans for %s: %d are left, %v", lifetime, len(objects), err)
 		}
@@ -203,13 +203,13 @@ func TestDigestTools(t *testing.T) {
 	if found, err := digestPrograms()(); err == nil {
 		t.Errorf("without tofu: %v", found)
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "tofu"), []byte("a program"), 0o700))
+	Do(t, os.WriteFile(filepath.Join(dir, "tofu"), []byte("a program"), 0o700))
 	found, err := digestPrograms()()
-	must(t, err)
+	Do(t, err)
 	self, err := os.Executable()
-	must(t, err)
+	Do(t, err)
 	own, err := digestFile(self)
-	must(t, err)
+	Do(t, err)
 	sum := sha256.Sum256([]byte("a program"))
 	if len(found) != 2 || found["tofu"] != "sha256:"+hex.EncodeToString(sum[:]) || found["slipway"] != own || own == found["tofu"] {
 		t.Errorf("%v", found)
@@ -226,8 +226,8 @@ func TestDigestTools(t *testing.T) {
 func TestImages(t *testing.T) {
 	dir := t.TempDir()
 	digest := "sha256:" + strings.Repeat("0", 64)
-	must(t, os.WriteFile(filepath.Join(dir, "pins"), []byte("OPENTOFU=ghcr.io/opentofu/opentofu:1.12.6@"+digest+"\nGO=golang:1.26@"+digest+"\n"), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "broken"), []byte("x\n"), 0o600))
+	Do(t, os.WriteFile(filepath.Join(dir, "pins"), []byte("OPENTOFU=ghcr.io/opentofu/opentofu:1.12.6@"+digest+"\nGO=golang:1.26@"+digest+"\n"), 0o600))
+	Do(t, os.WriteFile(filepath.Join(dir, "broken"), []byte("x\n"), 0o600))
 	for name, c := range map[string]struct {
 		pins   string
 		images int
@@ -254,13 +254,13 @@ func TestBindingsOfLayers(t *testing.T) {
 	d := planning(t)
 	layers := []environment.Layer{{Path: "net"}, {Path: "app"}, {Path: "top"}}
 	d.Environment.Layers, d.Config = layers, layers[2]
-	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
+	Do(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte(`{"serial":4,"lineage":"line","encrypted_data":"x"}`)))
 	b, err := bind(t.Context(), d.Layer, d.sealer.Programs)
-	must(t, err)
+	Do(t, err)
 	if len(b.Upstream) != 2 || b.Upstream["app"].Serial != 4 {
 		t.Errorf("%+v", b.Upstream)
 	}
-	must(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte("x")))
+	Do(t, d.Store.Write(t.Context(), "test/app.tfstate", []byte("x")))
 	if _, err := bind(t.Context(), d.Layer, d.sealer.Programs); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}
@@ -270,15 +270,23 @@ func TestBindingsOfLayers(t *testing.T) {
 // be made again.
 func TestPropose(t *testing.T) {
 	for after, note := range map[string]string{"": "", "net": "will be planned again when net has been applied"} {
-		d := planning(t)
-		p := &planRun{sealer: d.sealer}
-		must(t, p.propose(t.Context(), d.Layer, aLoss, after))
-		d.says("a.b")
-		if text := d.text(); strings.Contains(text, "test: will be") != (note != "") || !strings.Contains(text, note) {
+		d := New(t)
+		d.Credentials = map[string]string{state.Passphrase: Passphrase}
+		d.Inputs, d.Dir = "sha256:"+strings.Repeat("a", 64), d.Path("repository")
+		Do(t, Folder(d.Layer.Run).Make("plans", "repository"))
+		Do(t, Folder(d.Layer.Run).Write(Inside(d.Layer.Run, d.PlanFile()), []byte("a plan")))
+		p := &planRun{sealer: Sealer{Programs: func() (map[string]string, error) { return nil, nil }}}
+		loss := plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}
+		Do(t, p.propose(t.Context(), d.Layer, loss, after))
+		d.Says("a.b")
+		if text := d.Text(); strings.Contains(text, "test: will be") != (note != "") || !strings.Contains(text, note) {
 			t.Errorf("it says %s", text)
 		}
-		if len(p.layers) != 1 || p.layers[0].Name != "test" || p.layers[0].Note != note || len(p.layers[0].Summary.Changes) != 1 || len(p.sealer.parts) != 1 {
-			t.Errorf("layers %+v, sealed %d", p.layers, len(p.sealer.parts))
+		if len(p.layers) != 1 || p.layers[0].Name != "test" || p.layers[0].Note != note || len(p.layers[0].Summary.Changes) != 1 {
+			t.Errorf("layers %+v", p.layers)
+		}
+		if _, err := os.Stat(filepath.Join(d.Out, "plan/test/manifest.json")); err != nil {
+			t.Errorf("it is not sealed: %v", err)
 		}
 	}
 }

@@ -18,24 +18,24 @@ import (
 	"slipway/internal/journal"
 )
 
-const network = "openstack_networking_network_v2"
+const Network = "openstack_networking_network_v2"
 
-// A deskCloud is a simulated OpenStack, as somebody beside OpenTofu uses it.
-type deskCloud struct {
+// A Cloud is a simulated OpenStack, as somebody beside OpenTofu uses it.
+type Cloud struct {
 	t          *testing.T
 	url, token string
 }
 
-// onCloud gives a desk the credentials of one.
-func (d *desk) onCloud() *deskCloud {
-	d.t.Helper()
-	sim, err := openstack.Open(filepath.Join(d.t.TempDir(), "openstack.bolt"), "/-/openstack")
-	must(d.t, err)
+// OnCloud gives a desk the credentials of one.
+func (d *Desk) OnCloud() *Cloud {
+	d.T.Helper()
+	sim, err := openstack.Open(filepath.Join(d.T.TempDir(), "openstack.bolt"), "/-/openstack")
+	Do(d.T, err)
 	sim.Pace = 10 * time.Millisecond
 	server := httptest.NewServer(sim)
-	d.t.Cleanup(func() {
+	d.T.Cleanup(func() {
 		server.Close()
-		must(d.t, sim.Close())
+		Do(d.T, sim.Close())
 	})
 	url := server.URL + "/-/openstack"
 	d.Credentials = map[string]string{
@@ -43,22 +43,22 @@ func (d *desk) onCloud() *deskCloud {
 	}
 	login, err := http.Post(url+"/identity/v3/auth/tokens", "application/json",
 		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "user", "domain": {"id": "default"}, "password": "word"}}}}}`))
-	must(d.t, err)
+	Do(d.T, err)
 	defer login.Body.Close()
-	return &deskCloud{d.t, url, login.Header.Get("X-Subject-Token")}
+	return &Cloud{d.T, url, login.Header.Get("X-Subject-Token")}
 }
 
-// make creates a resource, of which the body says what kind it is, and returns its ID.
-func (c *deskCloud) make(path, body string) (id string) {
+// Make creates a resource, of which the body says what kind it is, and returns its ID.
+func (c *Cloud) Make(path, body string) (id string) {
 	c.t.Helper()
 	request, err := http.NewRequest(http.MethodPost, c.url+path, strings.NewReader(body))
-	must(c.t, err)
+	Do(c.t, err)
 	request.Header.Set("X-Auth-Token", c.token)
 	response, err := http.DefaultClient.Do(request)
-	must(c.t, err)
+	Do(c.t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	must(c.t, err)
+	Do(c.t, err)
 	var made map[string]struct{ ID string }
 	if err := json.Unmarshal(data, &made); err != nil || response.StatusCode >= 300 {
 		c.t.Fatalf("%s: %s: %s", path, response.Status, data)
@@ -69,19 +69,19 @@ func (c *deskCloud) make(path, body string) (id string) {
 	return id
 }
 
-func (c *deskCloud) makeNetwork(name string) (id string) {
+func (c *Cloud) MakeNetwork(name string) (id string) {
 	c.t.Helper()
-	return c.make("/network/v2.0/networks", `{"network": {"name": "`+name+`"}}`)
+	return c.Make("/network/v2.0/networks", `{"network": {"name": "`+name+`"}}`)
 }
 
-func inState(kind, id string) *tfjson.StateResource {
+func Recorded(kind, id string) *tfjson.StateResource {
 	return &tfjson.StateResource{Type: kind, AttributeValues: map[string]any{"id": id}}
 }
 
 // One create that nobody saw the end of is looked for: what is found once is the one, and
 // what cannot be told stays open.
 func TestSearchOne(t *testing.T) {
-	const address = network + ".one"
+	const address = Network + ".one"
 	begun := journal.Entry{Address: address, Action: "create"}
 	for name, c := range map[string]struct {
 		networks int           // of that name in the cloud
@@ -111,42 +111,42 @@ func TestSearchOne(t *testing.T) {
 		"in the state, with no way to ask":     {old: "gone", seen: true, blind: true, open: true, says: "look whether it was made"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			sim := d.onCloud()
+			d := New(t)
+			sim := d.OnCloud()
 			if c.blind {
 				d.Credentials = nil
 			}
 			var ids []string
 			for range c.networks {
-				ids = append(ids, sim.makeNetwork("one"))
+				ids = append(ids, sim.MakeNetwork("one"))
 			}
-			sim.makeNetwork("another")
+			sim.MakeNetwork("another")
 			s := &search{
 				Layer: d.Layer, clouds: CloudsOf(d.Layer.Run), outcome: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
-				wishes: map[string]wish{address: {kind: network, values: map[string]any{"name": "one"}}},
+				wishes: map[string]wish{address: {kind: Network, values: map[string]any{"name": "one"}}},
 			}
 			if c.kind != "" {
 				s.wishes[address] = wish{kind: c.kind}
 			}
 			switch c.old {
 			case "first":
-				s.recorded[address] = inState(network, ids[0])
+				s.recorded[address] = Recorded(Network, ids[0])
 			case "gone":
-				s.recorded[address] = inState(network, "gone")
+				s.recorded[address] = Recorded(Network, "gone")
 			}
 			if c.known {
-				s.known[network+" "+ids[0]] = true
+				s.known[Network+" "+ids[0]] = true
 			}
 			id, open, err := s.one(t.Context(), begun, c.seen)
-			must(t, err)
+			Do(t, err)
 			if (id != "") != c.found || open != c.open {
 				t.Errorf("got %q, open: %v", id, open)
 			}
 			if c.found && id != ids[len(ids)-1] {
 				t.Errorf("got %q of %q", id, ids)
 			}
-			text := d.text()
+			text := d.Text()
 			if !strings.Contains(text, c.says) || c.says == "" && text != "" {
 				t.Errorf("it says %q", text)
 			}
@@ -154,10 +154,10 @@ func TestSearchOne(t *testing.T) {
 	}
 }
 
-// withOVH gives a desk the credentials of an OVH that has a service "old", as old as OVH
+// WithOVH gives a desk the credentials of an OVH that has a service "old", as old as OVH
 // does not tell, and in it a database and two users called app; it tells the age of one only.
-func (d *desk) withOVH() {
-	d.t.Helper()
+func (d *Desk) WithOVH() {
+	d.T.Helper()
 	const service = "/cloud/project/p/database/postgresql/old"
 	answers := map[string]string{
 		"/auth/time": "1", service: `{"id": "old", "status": "READY"}`,
@@ -172,7 +172,7 @@ func (d *desk) withOVH() {
 		}
 		_, _ = io.WriteString(w, answer)
 	}))
-	d.t.Cleanup(server.Close)
+	d.T.Cleanup(server.Close)
 	if d.Credentials == nil {
 		d.Credentials = map[string]string{}
 	}
@@ -198,8 +198,8 @@ func TestSearchUndated(t *testing.T) {
 		database:     {open: true, says: "test: a.b was to be made, and app in the cloud could be it or be older: the cloud does not tell its age\n"},
 		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and the cloud has it\n"},
 	} {
-		d := newDesk(t)
-		d.withOVH()
+		d := New(t)
+		d.WithOVH()
 		s := newSearch(d.Layer, journal.Outcome{})
 		s.in(nil)
 		s.wishes = map[string]wish{"a.b": inService(kind)}
@@ -207,38 +207,38 @@ func TestSearchUndated(t *testing.T) {
 		if err != nil || id != c.id || open != c.open {
 			t.Errorf("%s: %q, %v, %v", kind, id, open, err)
 		}
-		d.says(c.says)
+		d.Says(c.says)
 	}
 }
 
 // Each cloud is asked for its own kinds, and only with its own credentials. One that cannot be
 // asked is an error only where it is the one.
 func TestFindAsks(t *testing.T) {
-	openstack := func(d *desk) { d.onCloud().makeNetwork("one") }
-	ovh := func(d *desk) { d.withOVH() }
-	broken := func(d *desk) {
-		d.withOVH()
+	openstack := func(d *Desk) { d.OnCloud().MakeNetwork("one") }
+	ovh := func(d *Desk) { d.WithOVH() }
+	broken := func(d *Desk) {
+		d.WithOVH()
 		d.Credentials["OVH_ENDPOINT"] = "ovh-xx"
 	}
-	net := wish{network, map[string]any{"name": "one"}}
+	net := wish{Network, map[string]any{"name": "one"}}
 	for name, c := range map[string]struct {
-		clouds             []func(d *desk)
+		clouds             []func(d *Desk)
 		w                  wish
 		ids, undated       int
 		looked, unanswered bool
 	}{
-		"OpenStack":                        {clouds: []func(d *desk){openstack}, w: net, ids: 1, looked: true},
-		"OVH":                              {clouds: []func(d *desk){ovh}, w: inService(database), undated: 1, looked: true},
-		"OVH, beside OpenStack":            {clouds: []func(d *desk){openstack, ovh}, w: inService(database), undated: 1, looked: true},
-		"OpenStack, with OVH's":            {clouds: []func(d *desk){ovh}, w: net},
-		"OVH, with OpenStack's":            {clouds: []func(d *desk){openstack}, w: inService(database)},
-		"neither":                          {clouds: []func(d *desk){openstack, broken}, w: wish{kind: "acme_thing"}},
-		"an OVH that is none":              {clouds: []func(d *desk){broken}, w: inService(database), unanswered: true},
-		"OpenStack, beside what is no OVH": {clouds: []func(d *desk){openstack, broken}, w: net, ids: 1, looked: true},
-		"an OpenStack that takes no login": {clouds: []func(d *desk){openstack, func(d *desk) { d.Credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
+		"OpenStack":                        {clouds: []func(d *Desk){openstack}, w: net, ids: 1, looked: true},
+		"OVH":                              {clouds: []func(d *Desk){ovh}, w: inService(database), undated: 1, looked: true},
+		"OVH, beside OpenStack":            {clouds: []func(d *Desk){openstack, ovh}, w: inService(database), undated: 1, looked: true},
+		"OpenStack, with OVH's":            {clouds: []func(d *Desk){ovh}, w: net},
+		"OVH, with OpenStack's":            {clouds: []func(d *Desk){openstack}, w: inService(database)},
+		"neither":                          {clouds: []func(d *Desk){openstack, broken}, w: wish{kind: "acme_thing"}},
+		"an OVH that is none":              {clouds: []func(d *Desk){broken}, w: inService(database), unanswered: true},
+		"OpenStack, beside what is no OVH": {clouds: []func(d *Desk){openstack, broken}, w: net, ids: 1, looked: true},
+		"an OpenStack that takes no login": {clouds: []func(d *Desk){openstack, func(d *Desk) { d.Credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			for _, with := range c.clouds {
 				with(d)
 			}
@@ -258,14 +258,14 @@ func TestFindAsks(t *testing.T) {
 // What takes the place of something in the state is taken for it only when that could be
 // forgotten.
 func TestSearchReplaces(t *testing.T) {
-	withoutTofu(t)
-	d := newDesk(t)
-	d.onCloud().makeNetwork("one")
+	WithoutTofu(t)
+	d := New(t)
+	d.OnCloud().MakeNetwork("one")
 	s := newSearch(d.Layer, journal.Outcome{})
-	s.in(map[string]*tfjson.StateResource{"a.b": inState(network, "gone")})
-	s.wishes = map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}
+	s.in(map[string]*tfjson.StateResource{"a.b": Recorded(Network, "gone")})
+	s.wishes = map[string]wish{"a.b": {Network, map[string]any{"name": "one"}}}
 	id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()}, true)
-	notStarted(t, err, "state")
+	NotStarted(t, err, "state")
 	if id != "" || open {
 		t.Errorf("%q, %v", id, open)
 	}
@@ -273,12 +273,12 @@ func TestSearchReplaces(t *testing.T) {
 
 // Without the start of a run, that of the create has to do.
 func TestSearchSince(t *testing.T) {
-	d := newDesk(t)
-	d.onCloud().makeNetwork("one")
-	s := &search{Layer: d.Layer, clouds: CloudsOf(d.Layer.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {network, map[string]any{"name": "one"}}}}
+	d := New(t)
+	d.OnCloud().MakeNetwork("one")
+	s := &search{Layer: d.Layer, clouds: CloudsOf(d.Layer.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {Network, map[string]any{"name": "one"}}}}
 	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
 		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)
-		must(t, err)
+		Do(t, err)
 		if (id != "") != want {
 			t.Errorf("from %s on: %q", at, id)
 		}
@@ -287,81 +287,81 @@ func TestSearchSince(t *testing.T) {
 
 // What is in flight of another kind than a create is named, and needs no look.
 func TestSearchNothing(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
 	if err != nil || found != nil || unknown != nil {
 		t.Errorf("%v, %v, %v", found, unknown, err)
 	}
-	d.says("a.b was in flight (update): the next plan says what is left to do")
+	d.Says("a.b was in flight (update): the next plan says what is left to do")
 }
 
 // A search is for creates: those that a cloud can be asked for, begun or only planned, and of
 // the others those that began.
 func TestNewSearch(t *testing.T) {
 	account := journal.Outcome{
-		InFlight: []journal.Entry{{Address: network + ".begun", Action: "create"}, {Address: network + ".old", Action: "delete"}, {Address: "acme_thing.begun", Action: "create"}},
-		Planned:  []journal.Entry{{Address: network + ".planned", Action: "create"}, {Address: "acme_thing.planned", Action: "create"}},
+		InFlight: []journal.Entry{{Address: Network + ".begun", Action: "create"}, {Address: Network + ".old", Action: "delete"}, {Address: "acme_thing.begun", Action: "create"}},
+		Planned:  []journal.Entry{{Address: Network + ".planned", Action: "create"}, {Address: "acme_thing.planned", Action: "create"}},
 	}
-	d := newDesk(t)
+	d := New(t)
 	s := newSearch(d.Layer, account)
-	if got := addresses(s.creates); !slices.Equal(got, []string{network + ".begun", network + ".planned"}) {
+	if got := addresses(s.creates); !slices.Equal(got, []string{Network + ".begun", Network + ".planned"}) {
 		t.Errorf("it looks for %q", got)
 	}
 	if got := addresses(s.unfindable); !slices.Equal(got, []string{"acme_thing.begun"}) {
 		t.Errorf("it cannot look for %q", got)
 	}
-	if len(s.begun) != 1 || !s.begun[network+".begun"] {
+	if len(s.begun) != 1 || !s.begun[Network+".begun"] {
 		t.Errorf("begun: %v", s.begun)
 	}
-	d.says("test: " + network + ".old was in flight (delete): the next plan says what is left to do\n")
+	d.Says("test: " + Network + ".old was in flight (delete): the next plan says what is left to do\n")
 }
 
 // What no cloud can be asked for was made if it is in the state, unless something was there
 // before.
 func TestNotFindable(t *testing.T) {
-	d := newDesk(t)
+	d := New(t)
 	var account journal.Outcome
 	for _, name := range []string{"made", "replaced", "open"} {
 		account.InFlight = append(account.InFlight, journal.Entry{Address: "acme_thing." + name, Action: "create"})
 	}
 	account.Replaced = []string{"acme_thing.replaced"}
 	s := newSearch(d.Layer, account)
-	s.in(map[string]*tfjson.StateResource{"acme_thing.made": inState("acme_thing", "1"), "acme_thing.replaced": inState("acme_thing", "2")})
+	s.in(map[string]*tfjson.StateResource{"acme_thing.made": Recorded("acme_thing", "1"), "acme_thing.replaced": Recorded("acme_thing", "2")})
 	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
 		t.Errorf("unknown: %q", unknown)
 	}
 	for name, says := range map[string]string{"made": ", and is in the state", "replaced": ": look whether it was made", "open": ": look whether it was made"} {
-		d.says("test: acme_thing." + name + " was in flight (create)" + says + "\n")
+		d.Says("test: acme_thing." + name + " was in flight (create)" + says + "\n")
 	}
 }
 
 // Of all creates, those that the cloud has are found, and those that cannot be told stay
 // unknown. What is in the state elsewhere is neither.
 func TestSearchAll(t *testing.T) {
-	d := newDesk(t)
-	sim := d.onCloud()
-	one, known := sim.makeNetwork("one"), sim.makeNetwork("known")
-	sim.makeNetwork("twice")
-	sim.makeNetwork("twice")
+	d := New(t)
+	sim := d.OnCloud()
+	one, known := sim.MakeNetwork("one"), sim.MakeNetwork("known")
+	sim.MakeNetwork("twice")
+	sim.MakeNetwork("twice")
 	var account journal.Outcome
 	wishes := map[string]wish{}
 	for _, name := range []string{"one", "twice", "none", "known"} {
-		address := network + "." + name
+		address := Network + "." + name
 		account.InFlight = append(account.InFlight, journal.Entry{Address: address, Action: "create", Time: time.Now()})
-		wishes[address] = wish{network, map[string]any{"name": name}}
+		wishes[address] = wish{Network, map[string]any{"name": name}}
 	}
 	s := newSearch(d.Layer, account)
-	s.in(map[string]*tfjson.StateResource{network + ".elsewhere": inState(network, known)})
+	s.in(map[string]*tfjson.StateResource{Network + ".elsewhere": Recorded(Network, known)})
 	s.wishes = wishes
 	found, unknown, err := s.all(t.Context())
-	must(t, err)
-	if len(found) != 1 || found[0] != (journal.Entry{Address: network + ".one", Action: "create", IDKey: "id", ID: one}) {
+	Do(t, err)
+	if len(found) != 1 || found[0] != (journal.Entry{Address: Network + ".one", Action: "create", IDKey: "id", ID: one}) {
 		t.Errorf("found: %+v", found)
 	}
-	if !slices.Equal(unknown, []string{network + ".twice"}) {
+	if !slices.Equal(unknown, []string{Network + ".twice"}) {
 		t.Errorf("unknown: %q", unknown)
 	}
-	d.says(network + ".one was in flight (create), and the cloud has it\n")
+	d.Says(Network + ".one was in flight (create), and the cloud has it\n")
 	s.clouds, d.Credentials["OS_AUTH_URL"] = CloudsOf(d.Layer.Run), "http://127.0.0.1:9/"
 	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
 		t.Errorf("without a cloud: %v, %v", found, unknown)
@@ -371,10 +371,10 @@ func TestSearchAll(t *testing.T) {
 // Made anew is what an import does not make whole: a user without its password, and a
 // security group of which nobody saw the create end.
 func TestNotWhole(t *testing.T) {
-	user := inState(databaseUser, "1")
-	whole := inState(databaseUser, "2")
+	user := Recorded(databaseUser, "1")
+	whole := Recorded(databaseUser, "2")
 	whole.AttributeValues["password"] = "word"
-	recorded := map[string]*tfjson.StateResource{"a.user": user, "a.whole": whole, "a.group": inState(securityGroup, "3"), "a.net": inState(network, "4")}
+	recorded := map[string]*tfjson.StateResource{"a.user": user, "a.whole": whole, "a.group": Recorded(securityGroup, "3"), "a.net": Recorded(Network, "4")}
 	var entries []journal.Entry
 	for _, address := range []string{"a.user", "a.whole", "a.group", "a.net", "a.none"} {
 		entries = append(entries, journal.Entry{Address: address, Action: "create"})

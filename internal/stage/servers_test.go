@@ -13,9 +13,9 @@ import (
 )
 
 // withServer gives a desk a server in a simulated cloud: the smallest, with Debian 13.
-func (d *desk) withServer() machine {
-	d.t.Helper()
-	id := d.onCloud().make("/compute/v2.1/servers", `{"server": {"name": "backend", "imageRef": "11111111-0000-4000-8000-000000000002", "flavorRef": "00000000-0000-4000-8000-000064322d32"}}`)
+func withServer(d *Desk) machine {
+	d.T.Helper()
+	id := d.OnCloud().Make("/compute/v2.1/servers", `{"server": {"name": "backend", "imageRef": "11111111-0000-4000-8000-000000000002", "flavorRef": "00000000-0000-4000-8000-000064322d32"}}`)
 	return machine{address: "a.backend", id: id, name: "backend"}
 }
 
@@ -23,54 +23,54 @@ func (d *desk) withServer() machine {
 // by who names it.
 func TestServers(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	one := d.withServer()
+	d := New(t)
+	one := withServer(d)
 	servers, databases := []machine{one}, []machine{{name: "db"}}
 	cloud, err := CloudsOf(d.Layer.Run).OpenStack(t.Context())
-	must(t, err)
+	Do(t, err)
 	status := func(want string) {
 		t.Helper()
 		server, err := cloud.Get(t.Context(), one.id)
-		must(t, err)
+		Do(t, err)
 		if server.Status != want {
 			t.Errorf("the server is %s", server.Status)
 		}
 	}
-	must(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
-	d.says("backend is started\n")
+	Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	d.Says("backend is started\n")
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
 		t.Errorf("it tells %q", text)
 	}
-	must(t, showMachines(t.Context(), d.Layer.Run, servers, nil))
-	d.says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
+	Do(t, showMachines(t.Context(), d.Layer.Run, servers, nil))
+	d.Says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
 
 	d.Result.Stage = "stop"
 	d.Environment.Protected = true
 	confirm := ""
 	halt := func() error { return stop(t.Context(), d.Layer.Run, servers, databases, confirm) }
-	refuses(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
+	Refuse(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
 	status(openstack.Active)
 	confirm = "test"
-	must(t, halt())
+	Do(t, halt())
 	status(openstack.Shutoff)
-	d.says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is charged\n")
+	d.Says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is charged\n")
 	confirm, d.Environment.Protected = "", false
-	must(t, halt())
+	Do(t, halt())
 
 	d.Result.Stage = "start"
 	d.Environment.Protected = true
-	must(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
 	status(openstack.Active)
 }
 
 // What cannot be asked for is refused with the variable that is missing; who has none of a
 // kind needs nothing for it.
 func TestServersRefused(t *testing.T) {
-	d := newDesk(t)
-	must(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
-	d.says("test has no servers and no databases\n")
-	must(t, powerAll(t.Context(), d.Layer.Run, nil, "started", nil))
-	d.says("test has no servers\n")
+	d := New(t)
+	Do(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
+	d.Says("test has no servers and no databases\n")
+	Do(t, powerAll(t.Context(), d.Layer.Run, nil, "started", nil))
+	d.Says("test has no servers\n")
 	one := []machine{{name: "one"}}
 	for _, act := range []func() error{
 		func() error { return showMachines(t.Context(), d.Layer.Run, one, nil) },
@@ -78,25 +78,25 @@ func TestServersRefused(t *testing.T) {
 			return powerAll(t.Context(), d.Layer.Run, one, "stopped", (*openstack.Cloud).Stop)
 		},
 	} {
-		refuses(t, act(), "the credentials of test have no OS_AUTH_URL, which is needed to find its servers", "--variable=OS_AUTH_URL")
+		Refuse(t, act(), "the credentials of test have no OS_AUTH_URL, which is needed to find its servers", "--variable=OS_AUTH_URL")
 	}
-	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
+	Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
 	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
-	refuses(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
+	Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
 
 // A server that is gone, or cannot be asked, is no success.
 func TestServersFail(t *testing.T) {
-	d := newDesk(t)
-	one := d.withServer()
+	d := New(t)
+	one := withServer(d)
 	one.id = "22222222-2222-4222-8222-222222222222"
 	if err := powerAll(t.Context(), d.Layer.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
 		t.Errorf("got %v", err)
 	}
-	must(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
-	d.says("backend  gone             a.backend\n")
+	Do(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
+	d.Says("backend  gone             a.backend\n")
 	d.Credentials["OS_PASSWORD"] = ""
-	refuses(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
+	Refuse(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
 	began := time.Now()
 	if err := showMachines(t.Context(), d.Layer.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
@@ -125,11 +125,11 @@ func TestMachinesIn(t *testing.T) {
 
 // Databases are shown as OVH has them.
 func TestShowDatabases(t *testing.T) {
-	d := newDesk(t)
-	d.withOVH()
+	d := New(t)
+	d.WithOVH()
 	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
-	must(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}))
-	d.says("data  ready            a.data\n")
+	Do(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}))
+	d.Says("data  ready            a.data\n")
 	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
-	fails(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}), "ask for database old")
+	Fail(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}), "ask for database old")
 }

@@ -22,9 +22,9 @@ func runs(t *testing.T, o Options, f func(context.Context, *Run) error) Result {
 	o.Out, o.Stdout, o.Stderr = t.TempDir(), io.Discard, io.Discard
 	code := Main(t.Context(), Command{Name: "probe", Run: f}, o)
 	data, err := os.ReadFile(filepath.Join(o.Out, "result.json"))
-	must(t, err)
+	Do(t, err)
 	var result Result
-	must(t, json.Unmarshal(data, &result))
+	Do(t, json.Unmarshal(data, &result))
 	if result.ExitCode != code {
 		t.Errorf("the exit code is %d, and the result says %d", code, result.ExitCode)
 	}
@@ -79,7 +79,7 @@ func TestDeadline(t *testing.T) {
 
 // A step that fails takes its time, too.
 func TestTimed(t *testing.T) {
-	r, _, _ := quiet(t, Command{Name: "plan"})
+	r, _, _ := Quiet(t, Command{Name: "plan"})
 	failure := errors.New("it fails")
 	err := r.Timed("try", func() error { time.Sleep(2 * time.Millisecond); return failure })
 	if !errors.Is(err, failure) || len(r.Result.Timings) != 1 || r.Result.Timings[0].Step != "try" || r.Result.Timings[0].Seconds <= 0 {
@@ -103,7 +103,7 @@ func TestEnd(t *testing.T) {
 		"refused, beside an error": {errors.Join(errors.New("stopped"), refusal.New("chop some", "no wood")), false, Result{ExitCode: BadInput, Status: "refused", Error: "stopped\nno wood", Hint: "chop some"}, "slipway: error: stopped\nno wood\nslipway: hint: chop some\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, stderr := quiet(t, Command{Name: "apply"})
+			s, _, stderr := Quiet(t, Command{Name: "apply"})
 			s.Begun, s.Changed = time.Now().Add(-time.Minute), c.changes
 			code := s.End(c.err)
 			r := s.Result
@@ -130,9 +130,9 @@ func TestEndWithoutResult(t *testing.T) {
 		"done": {nil, false, Failed}, "with changes": {nil, true, Failed}, "failed": {errors.New("x"), false, Failed}, "refused": {refusal.New("x", "x"), false, BadInput},
 	} {
 		for _, stage := range []string{"plan", "apply"} {
-			r, _, stderr := quiet(t, Command{Name: stage})
+			r, _, stderr := Quiet(t, Command{Name: stage})
 			r.Out, r.Changed = filepath.Join(r.Out, "file", "out"), c.changes
-			must(t, os.WriteFile(filepath.Dir(r.Out), nil, 0o600))
+			Do(t, os.WriteFile(filepath.Dir(r.Out), nil, 0o600))
 			if code := r.End(c.err); code != c.want || !strings.Contains(stderr.String(), "slipway: error: mkdir ") {
 				t.Errorf("%s, %s: code %d: %s", stage, name, code, stderr.String())
 			}
@@ -158,7 +158,7 @@ func TestSay(t *testing.T) {
 		"another's layer":  {"app-secret", "***"},
 		"a control's text": {"a\x1b[31mb", "a[31mb"},
 	} {
-		r, _, stderr := quiet(t, Command{Name: "plan"})
+		r, _, stderr := Quiet(t, Command{Name: "plan"})
 		r.Env = "prod-secret"
 		r.Result.Layers = []*LayerResult{{Name: "db"}, {Name: "net-secret"}}
 		r.Mask.Add(secret, "prod-secret", "net-secret", "app-secret", "progress")
@@ -183,14 +183,14 @@ func TestSummary(t *testing.T) {
 		"an error":       {Result{Stage: "fmt", Status: "failed", Error: "no wood\nis left"}, "", "## fmt: failed\n\n\n```\nno wood\nis left\n```\n"},
 		"both":           {Result{Stage: "fmt", Status: "failed", Error: "no wood"}, "one\n", "## fmt: failed\n\n```\none\n```\n\n```\nno wood\n```\n"},
 	} {
-		if got := (&Run{Result: c.result}).summary(c.text); got != c.want {
+		if got := (&Run{Result: c.result}).SummaryOf(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	r, _, _ := quiet(t, Command{Name: "plan", Summary: func(*Run) (string, error) { return "of its own", nil }})
+	r, _, _ := Quiet(t, Command{Name: "plan", Summary: func(*Run) (string, error) { return "of its own", nil }})
 	r.End(nil)
 	data, err := os.ReadFile(filepath.Join(r.Out, "summary.md"))
-	must(t, err)
+	Do(t, err)
 	if string(data) != "of its own" {
 		t.Errorf("the summary is %s", data)
 	}

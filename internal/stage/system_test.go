@@ -3,6 +3,10 @@
 package stage
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"golang.org/x/crypto/ssh"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -74,15 +78,12 @@ func newSystem(t *testing.T) *system {
 	if _, err := os.Stat(p.providers); err != nil {
 		t.Fatalf("the providers are not there (%v): make test puts them there", err)
 	}
-	keys := map[string]string{"KEY": sshKey, "PUBLIC": sshPublicKey + "KEY>"}
-	if _, err := fill(keys); err != nil {
-		t.Fatal(err)
-	}
+	private, public := newKeyPair(t)
 	for name, value := range map[string]string{
 		"OS_AUTH_URL": server.URL + "/-/openstack/identity/v3/", "OS_REGION_NAME": openstack.Region, "OS_TENANT_NAME": "slipway",
 		"OS_USER_DOMAIN_NAME": "Default", "OS_USERNAME": "cloud-user", "OS_PASSWORD": "cloud-password-of-the-tests",
 		"OVH_ENDPOINT": server.URL + "/-/ovh", "OVH_APPLICATION_KEY": "ovh-key", "OVH_APPLICATION_SECRET": ovh.Secret, "OVH_CONSUMER_KEY": "ovh-consumer-key",
-		"TF_VAR_ssh_public_key": keys["PUBLIC"], "TF_VAR_host_key": keys["KEY"], "TF_VAR_host_key_public": keys["PUBLIC"],
+		"TF_VAR_ssh_public_key": public, "TF_VAR_host_key": private, "TF_VAR_host_key_public": public,
 	} {
 		p.secret[name] = value
 	}
@@ -170,4 +171,22 @@ func TestBlackBoxSystemFaults(t *testing.T) {
 	if n := s.servers(); n != 0 {
 		t.Errorf("%d servers are left", n)
 	}
+}
+
+// newKeyPair is a private SSH key and the line of its public key.
+func newKeyPair(t *testing.T) (private, public string) {
+	t.Helper()
+	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := ssh.NewPublicKey(publicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line)))
 }

@@ -16,50 +16,50 @@ import (
 // stays.
 func TestUnlock(t *testing.T) {
 	for name, c := range map[string]struct {
-		before        func(d *desk)
+		before        func(d *Desk)
 		message, hint string // empty: it is done
 		says          []string
 		lock          string // afterwards
 	}{
-		"no lock": {before: func(*desk) {}, says: []string{"test: not locked\n"}},
-		"of a dead run": {before: func(d *desk) {
-			d.interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
-			d.locked("of-dead")
+		"no lock": {before: func(*Desk) {}, says: []string{"test: not locked\n"}},
+		"of a dead run": {before: func(d *Desk) {
+			d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
+			d.LockAs("of-dead")
 		}, says: []string{"test: locked by root@host since ", ", lock of-dead)\ntest: unlocked\n"}},
-		"of nobody that is known": {before: func(d *desk) { d.locked("laptop") }, message: "nothing shows that root@host is dead", hint: "--lock-id=laptop",
+		"of nobody that is known": {before: func(d *Desk) { d.LockAs("laptop") }, message: "nothing shows that root@host is dead", hint: "--lock-id=laptop",
 			says: []string{"test: locked by root@host since "}, lock: "laptop"},
-		"beside one at work": {before: func(d *desk) {
-			d.other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
-			d.locked("of-you")
+		"beside one at work": {before: func(d *Desk) {
+			d.Other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
+			d.LockAs("of-you")
 		}, message: "run you (apply, begun", hint: "wait until it ends", lock: "of-you"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			c.before(d)
-			before := strings.Join(d.journals(), " ")
+			before := strings.Join(d.Journals(), " ")
 			err := unlockLayer(t.Context(), d.Layer, "")
 			if c.message != "" {
-				refuses(t, err, c.message, c.hint)
+				Refuse(t, err, c.message, c.hint)
 			} else {
-				must(t, err)
+				Do(t, err)
 			}
 			for _, want := range c.says {
-				d.says(want)
+				d.Says(want)
 			}
-			if text := d.text(); c.lock != "" && strings.Contains(text, "unlocked") {
+			if text := d.Text(); c.lock != "" && strings.Contains(text, "unlocked") {
 				t.Errorf("it says %q", text)
 			}
-			if id := d.lockID(); id != c.lock {
+			if id := d.LockID(); id != c.lock {
 				t.Errorf("the lock is %q", id)
 			}
-			if now := strings.Join(d.journals(), " "); now != before {
+			if now := strings.Join(d.Journals(), " "); now != before {
 				t.Errorf("there was %q, and is %q", before, now)
 			}
 		})
 	}
-	d := newDesk(t)
-	d.locked("laptop")
-	d.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	d := New(t)
+	d.LockAs("laptop")
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
 	if err := unlockLayer(t.Context(), d.Layer, ""); err == nil {
 		t.Error("a store that refuses says that there is no lock")
 	}
@@ -67,16 +67,16 @@ func TestUnlock(t *testing.T) {
 
 // One that is refused at once has never shown itself.
 func TestAloneRefusedAtOnce(t *testing.T) {
-	d := newDesk(t)
-	d.other(journal.Header{ID: "you", Stage: "apply"})
-	d.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	d := New(t)
+	d.Other(journal.Header{ID: "you", Stage: "apply"})
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut {
 			t.Errorf("it writes %s", r.URL.Path)
 		}
 		return false
 	}
 	_, _, err := Alone(t.Context(), d.Layer)
-	refuses(t, err, "run you (apply, begun", "wait until it ends")
+	Refuse(t, err, "run you (apply, begun", "wait until it ends")
 }
 
 // The command names the layer only where there are several.
@@ -93,12 +93,12 @@ func TestCommand(t *testing.T) {
 func TestEachLayerUnlocked(t *testing.T) {
 	for want, command := range map[string]Command{"not locked\n": Unlock(), "nothing was interrupted\n": Recover()} {
 		for _, layer := range []string{"", "app"} {
-			d := newDesk(t)
-			d.withCode(twoLayers)
+			d := New(t)
+			d.WithCode(TwoLayers)
 			d.OnlyLayer = layer
-			must(t, command.Run(t.Context(), d.opened()))
-			d.says("app: " + want)
-			if text := d.text(); strings.Contains(text, "net: "+want) != (layer == "") {
+			Do(t, command.Run(t.Context(), d.Opened()))
+			d.Says("app: " + want)
+			if text := d.Text(); strings.Contains(text, "net: "+want) != (layer == "") {
 				t.Errorf("%s of %q says %q", command.Name, layer, text)
 			}
 		}
@@ -108,12 +108,12 @@ func TestEachLayerUnlocked(t *testing.T) {
 // A layer whose lock is not taken away, or that cannot be opened, is no success.
 func TestEachLayerRefused(t *testing.T) {
 	for _, command := range []Command{Unlock(), Recover()} {
-		d := newDesk(t)
-		d.withCode(twoLayers)
+		d := New(t)
+		d.WithCode(TwoLayers)
 		d.Key = "test/net.tfstate"
-		d.locked("laptop")
-		refuses(t, command.Run(t.Context(), d.opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
-		d.nowhere()
+		d.LockAs("laptop")
+		Refuse(t, command.Run(t.Context(), d.Opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		d.Nowhere()
 		if err := command.Run(t.Context(), d.Layer.Run); err == nil {
 			t.Errorf("%s works nowhere", command.Name)
 		}
@@ -123,29 +123,29 @@ func TestEachLayerRefused(t *testing.T) {
 // Over HTTP, a lock is taken away by its ID, of one layer at a time; nothing else can be done
 // with it.
 func TestUnlockHTTP(t *testing.T) {
-	withoutTofu(t)
+	WithoutTofu(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	for name, c := range map[string]struct{ more, layer, lockID string }{
 		"no ID":                   {},
-		"an ID for two layers":    {more: twoLayers, lockID: "laptop"},
-		"no ID for one of two":    {more: twoLayers, layer: "net"},
+		"an ID for two layers":    {more: TwoLayers, lockID: "laptop"},
+		"no ID for one of two":    {more: TwoLayers, layer: "net"},
 		"an ID":                   {lockID: "laptop"},
-		"an ID for one of layers": {more: twoLayers, layer: "net", lockID: "laptop"},
+		"an ID for one of layers": {more: TwoLayers, layer: "net", lockID: "laptop"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := New(t)
 			d.Store = nil
-			d.withCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
+			d.WithCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
 			d.OnlyLayer = c.layer
-			err := unlock(t.Context(), d.opened(), c.lockID)
+			err := unlock(t.Context(), d.Opened(), c.lockID)
 			if c.lockID == "" || c.more != "" && c.layer == "" {
-				refuses(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
+				Refuse(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
 			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
 				t.Errorf("got %v", err)
 			}
 			d.Result.Stage = "recover"
-			refuses(t, recoverAll(t.Context(), d.Layer.Run, recoverOptions{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+			Refuse(t, recoverAll(t.Context(), d.Layer.Run, recoverOptions{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
 		})
 	}
 }

@@ -24,8 +24,8 @@ func forTofu(variable string) bool {
 	return slices.ContainsFunc(tofuVariables, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
-// variables are the whole environment of tofu. Only PATH is inherited.
-func (l *Layer) variables() ([]string, error) {
+// Variables are the whole environment of tofu. Only PATH is inherited.
+func (l *Layer) Variables() ([]string, error) {
 	encryption, err := l.Encryption()
 	if err != nil {
 		return nil, err
