@@ -2,10 +2,9 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
-
-	"slipway/internal/stage"
 )
 
 func TestRun(t *testing.T) {
@@ -15,16 +14,16 @@ func TestRun(t *testing.T) {
 		stdout, stderr string
 	}{
 		"version": {[]string{"version"}, 0, "slipway dev\n", ""},
-		"a flag that no stage has": {
+		"a flag that the command does not have": {
 			[]string{"plan", "--environ=test"}, 3, "",
-			"slipway: error: plan: flag provided but not defined: -environ\nslipway: hint: slipway --help\n",
+			"slipway: error: plan: flag provided but not defined: -environ\nslipway: hint: slipway plan --help\n",
 		},
 		"an argument that is no flag": {
 			[]string{"plan", "test"}, 3, "",
-			"slipway: error: plan takes no argument \"test\"\nslipway: hint: slipway --help\n",
+			"slipway: error: plan takes no argument \"test\"\nslipway: hint: slipway plan --help\n",
 		},
-		"no stage":         {nil, 3, "", "slipway: error: no stage is named\nslipway: hint: slipway --help\n"},
-		"an unknown stage": {[]string{"aply"}, 3, "", "slipway: error: unknown stage \"aply\"\nslipway: hint: slipway --help\n"},
+		"no command":         {nil, 3, "", "slipway: error: no command is named\nslipway: hint: slipway --help\n"},
+		"an unknown command": {[]string{"aply"}, 3, "", "slipway: error: unknown command \"aply\"\nslipway: hint: slipway --help\n"},
 		"toolchain without its file": {
 			[]string{"toolchain"}, 3, "",
 			"slipway: error: toolchain takes --pins and a file, not []\nslipway: hint: slipway toolchain --pins ci/pins.env\n",
@@ -36,7 +35,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			code := run(t.Context(), c.args, &stdout, &stderr)
+			code := start(t.Context(), c.args, &stdout, &stderr)
 			if code != c.code || stdout.String() != c.stdout || stderr.String() != c.stderr {
 				t.Errorf("exit code %d\nstdout %q\nstderr %q", code, stdout.String(), stderr.String())
 			}
@@ -44,15 +43,26 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The help names every stage.
+// The help names every command, and no two are called the same.
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"--help"}, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+	if code := start(t.Context(), []string{"--help"}, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
 		t.Errorf("exit code %d, %s", code, stderr.String())
 	}
-	for _, name := range append(stage.Names(), "version", "toolchain") {
-		if !strings.Contains(stdout.String(), "\n  "+name) {
+	names := []string{"version", "toolchain"}
+	for _, f := range commands {
+		names = append(names, f().Name)
+	}
+	for i, name := range names {
+		if !strings.Contains(stdout.String(), "\n  "+name+" ") {
 			t.Errorf("the help does not name %s", name)
 		}
+		if slices.Contains(names[:i], name) {
+			t.Errorf("two commands are called %s", name)
+		}
+	}
+	stdout.Reset()
+	if code := start(t.Context(), []string{"plan", "--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "-plan-lifetime") || !strings.Contains(stdout.String(), "-env") {
+		t.Errorf("exit code %d, %s", code, stdout.String())
 	}
 }

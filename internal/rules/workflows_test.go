@@ -165,7 +165,7 @@ func check(name string, text []byte, deadline time.Duration) []string {
 // deadline is the stage runner's own.
 func deadline(t *testing.T) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile("../../cmd/slipway/main.go")
+	text, err := os.ReadFile("../../internal/run/command.go")
 	if err != nil {
 		t.Fatal(err)
 	}

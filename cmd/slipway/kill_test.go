@@ -1,0 +1,167 @@
+//go:build blackbox
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"slipway/internal/run"
+	"slipway/internal/testkit"
+)
+
+// traced is a root of n resources of which each leaves a line in a file when it
+// is made, after some seconds.
+func traced(n int, trace, seconds string) string {
+	return fmt.Sprintf(`
+resource "terraform_data" "made" {
+  count = %d
+  provisioner "local-exec" {
+    command = "sleep %s; echo terraform_data.made[${count.index}] >> %s"
+  }
+}
+`, n, seconds, trace)
+}
+
+// countTraces fails unless each of n resources was made once. One that was in
+// flight, and named as such, may have been made twice.
+func countTraces(t *testing.T, trace string, n int, inFlight []string) {
+	t.Helper()
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		counts[strings.TrimSpace(line)]++
+	}
+	if len(counts) != n {
+		t.Errorf("%d of %d resources were made", len(counts), n)
+	}
+	for address, count := range counts {
+		if count > 1 && !strings.Contains(strings.Join(inFlight, " ")+" ", address+" ") {
+			t.Errorf("%s was made %d times, and not named as in flight", address, count)
+		}
+	}
+}
+
+var flight = regexp.MustCompile(`test: (\S+) was in flight`)
+
+var unaccounted = regexp.MustCompile(`--seen='([^']+)'`)
+
+// recover runs recover as an operator does: what it cannot account for is looked for, and
+// then named.
+func (p *project) recover(change ...func(*call)) ended {
+	p.t.Helper()
+	e := p.run("recover", change...)
+	if match := unaccounted.FindStringSubmatch(e.stderr); match != nil {
+		e.must(p.t, run.Failed)
+		p.run("recover", append(change, accounted(match[1]))...).must(p.t, run.Done)
+		return e
+	}
+	return e.must(p.t, run.Done)
+}
+
+// TestBlackBoxKilled kills applies at random instants, with all that they
+// started. recover then tells what was made, what was in flight and whose lock it
+// is; after it and an apply, the plan is empty and nothing was made twice.
+func TestBlackBoxKilled(t *testing.T) {
+	const kills, resources = 20, 24
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var interrupted, recovered int
+	var lock sync.Mutex
+	// A busy machine is slow: instants are counted from what has been made by then.
+	type instant struct {
+		made  int
+		later time.Duration
+	}
+	instants := make([]instant, kills)
+	for i := range instants {
+		instants[i] = instant{random.IntN(resources), time.Duration(random.Int64N(int64(time.Second)))}
+	}
+	t.Run("instants", func(t *testing.T) {
+		for _, instant := range instants {
+			t.Run(fmt.Sprintf("%d made and %s", instant.made, instant.later.Round(time.Millisecond)), func(t *testing.T) {
+				trace := filepath.Join(testkit.ForTools(t), "trace")
+				p := newProject(t, traced(resources, trace, "1"))
+				p.run("bootstrap").must(t, run.Done)
+
+				cmd := p.start(p.options("apply"), io.Discard)
+				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+					if text, _ := os.ReadFile(trace); strings.Count(string(text), "\n") >= instant.made {
+						break
+					}
+				}
+				time.Sleep(instant.later)
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				killed := cmd.Wait() != nil
+				before, _ := os.ReadFile(trace)
+
+				e := p.recover(dead)
+				var inFlight []string
+				for _, match := range flight.FindAllStringSubmatch(e.stdout, -1) {
+					inFlight = append(inFlight, match[1])
+				}
+				made := strings.Count(e.stdout, "is taken into the state")
+				lines := strings.Count(string(before), "\n")
+				// What was made is known, or named as in flight.
+				if killed && lines > made+len(inFlight) && !strings.Contains(e.stdout, "nothing was interrupted") {
+					if list := p.run("state-list").must(t, run.Done).stdout; lines > strings.Count(list, "terraform_data")+len(inFlight) {
+						t.Errorf("%d were made, %d are known and %d in flight", lines, made, len(inFlight))
+					}
+				}
+				p.run("recover", dead).must(t, run.Done).says(t, "nothing was interrupted")
+				p.run("apply").must(t, run.Done)
+				p.run("plan").must(t, run.Done)
+				countTraces(t, trace, resources, inFlight)
+
+				lock.Lock()
+				defer lock.Unlock()
+				if killed {
+					interrupted++
+				}
+				recovered += made
+			})
+		}
+	})
+	t.Logf("%d of %d applies were interrupted, and %d resources taken back", interrupted, kills, recovered)
+	if interrupted < kills/2 || recovered == 0 {
+		t.Error("too few applies were interrupted for this to prove anything")
+	}
+}
+
+// Asked to stop, an apply lets what has begun come to its end, writes the state
+// and gives the lock back.
+func TestBlackBoxStopped(t *testing.T) {
+	trace := filepath.Join(testkit.ForTools(t), "trace")
+	p := newProject(t, traced(20, trace, "1"))
+	p.run("bootstrap").must(t, run.Done)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		// Some are made, some have begun, and some have not.
+		for {
+			if _, err := os.Stat(trace); err == nil || ctx.Err() != nil {
+				stop()
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	p.runContext(ctx, "apply").must(t, run.Failed).says(t, "was stopped")
+	p.run("unlock").must(t, run.Done).says(t, "not locked")
+	p.run("apply").must(t, run.Done)
+	p.run("plan").must(t, run.Done)
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"slipway/internal/pins"
+	"slipway/internal/refusal"
+	"slipway/internal/toolchain"
+)
+
+// checkToolchain runs every tool and prints its version beside its pin. It is an error if one is
+// not the pinned version.
+func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error {
+	const usage = "slipway toolchain --pins ci/pins.env"
+	flags := flag.NewFlagSet("toolchain", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	path := flags.String("pins", "", "the pins file")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || *path == "" {
+		return refusal.New(usage, "toolchain takes --pins and a file, not %q", args)
+	}
+	list, err := pins.ReadFile(*path)
+	if os.IsNotExist(err) {
+		return refusal.New(usage, "%v", err)
+	}
+	if err != nil {
+		return refusal.New("git diff ci/pins.env", "%v", err)
+	}
+	rows, err := toolchain.Compare(ctx, os.DirFS("/"), list)
+	if err != nil {
+		return err
+	}
+	if err := toolchain.Write(stdout, rows); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if !r.OK() {
+			return fmt.Errorf("%s is not what the pins say", r.Tool)
+		}
+	}
+	return nil
+}

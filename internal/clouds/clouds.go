@@ -1,0 +1,52 @@
+package clouds
+
+import (
+	"context"
+
+	"slipway/internal/openstack"
+	"slipway/internal/ovh"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+)
+
+// Clouds are those of an environment. They are logged in to once, when they are needed.
+type Clouds struct {
+	run       *run.Run
+	openstack *openstack.Cloud
+}
+
+// Of are the clouds of a run whose credentials are open.
+func Of(r *run.Run) *Clouds { return &Clouds{run: r} }
+
+// OpenStack is where the servers are.
+func (c *Clouds) OpenStack(ctx context.Context) (cloud *openstack.Cloud, err error) {
+	if err := c.Need(openstack.Required, "servers"); err != nil {
+		return nil, err
+	}
+	if c.openstack == nil {
+		c.openstack, err = openstack.Connect(ctx, c.run.Credentials)
+	}
+	return c.openstack, err
+}
+
+// OVH is where the managed databases are.
+func (c *Clouds) OVH() (*ovh.Account, error) {
+	if err := c.Need(ovh.Required, "databases"); err != nil {
+		return nil, err
+	}
+	account, err := ovh.Connect(c.run.Credentials)
+	if err != nil {
+		return nil, refusal.New(c.run.SetCommand("OVH_ENDPOINT"), "the credentials of %s: %v", c.run.Env, err)
+	}
+	return account, nil
+}
+
+// Need refuses to look for what cannot be asked for.
+func (c *Clouds) Need(variables []string, what string) error {
+	for _, variable := range variables {
+		if c.run.Credentials[variable] == "" {
+			return refusal.New(c.run.SetCommand(variable), "the credentials of %s have no %s, which is needed to find its %s", c.run.Env, variable, what)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"slipway/internal/hold"
+	"slipway/internal/hosts"
+	"slipway/internal/layer"
+	"slipway/internal/refusal"
+	"slipway/internal/remote"
+	"slipway/internal/run"
+	"slipway/internal/sealedplan"
+	"slipway/internal/tofu"
+)
+
+// options are those of apply, destroy and down.
+type options struct {
+	reviewed     bool // apply the plan that is kept for these files
+	plan         sealedplan.Source
+	allowDestroy string // the addresses that a protected environment may lose, with commas between
+	confirm      string // the environment's name
+}
+
+// Apply makes the infrastructure match the code. It plans and applies one layer after the other,
+// because a later layer may read what an earlier one created. A protected environment takes only
+// a plan that was sealed before.
+func Apply() run.Command {
+	var o options
+	return run.Command{
+		Name:  "apply",
+		Help:  "make the infrastructure match the code, and show the outputs",
+		Opens: run.State,
+		Flags: func(f *flag.FlagSet) {
+			f.BoolVar(&o.reviewed, "reviewed", false, "apply the plan that is kept in the state's bucket for these files")
+			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan: apply what it sealed")
+			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan: apply that one and no other")
+			allowDestroy(f, &o)
+		},
+		Run: func(ctx context.Context, r *run.Run) error { return apply(ctx, r, o) },
+	}
+}
+
+func allowDestroy(f *flag.FlagSet, o *options) {
+	f.StringVar(&o.allowDestroy, "allow-destroy", "", "addresses that a protected environment may lose, with commas between")
+}
+
+func apply(ctx context.Context, r *run.Run, o options) error {
+	kept := wantsKept(r, o)
+	if kept && r.Store == nil {
+		return refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is kept there", r.Env)
+	}
+	layers, err := layer.All(r)
+	if err != nil {
+		return err
+	}
+	if kept || o.plan.Folder != "" {
+		return applyReviewed(ctx, r, layers, o)
+	}
+	var found []remote.Host
+	for _, l := range layers {
+		outputs, err := change(ctx, l, tofu.Plan{}, o)
+		if err != nil {
+			return err
+		}
+		created, err := showCreated(l, outputs)
+		if err != nil {
+			return err
+		}
+		found = append(found, created...)
+	}
+	return hosts.Await(ctx, r, found)
+}
+
+// wantsKept says whether an apply takes the plan that is kept in the bucket: it was told to, or it
+// has to take a reviewed plan and was given none.
+func wantsKept(r *run.Run, o options) bool {
+	return o.reviewed || o.plan.Folder == "" && (r.Environment.Protected || o.plan.Digest != "")
+}
+
+// showCreated shows the outputs of an apply, and returns the hosts among them.
+func showCreated(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
+	l.ShowOutputs(outputs)
+	return hosts.Of(l, outputs)
+}
+
+// change plans a layer, and applies the plan if there is something to do. It returns the outputs.
+func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (tofu.Outputs, error) {
+	if err := hold.RefuseRuns(ctx, l); err != nil {
+		return nil, err
+	}
+	if err := l.Init(ctx); err != nil {
+		return nil, err
+	}
+	summary, err := l.Plan(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	l.Show(summary)
+	if summary.Empty() {
+		return l.Outputs(ctx)
+	}
+	if err := onlyAllowed(l, summary, o); err != nil {
+		return nil, err
+	}
+	return applyPlan(ctx, l)
+}
+
+// applyReviewed applies the plans that were sealed, and nothing else. All of them are verified
+// before the first tool starts.
+func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) error {
+	source := o.plan
+	if err := source.CheckDigest(r); err != nil {
+		return err
+	}
+	plans, digest, err := source.Find(ctx, r, layers)
+	if err != nil {
+		return err
+	}
+	if err := source.RefuseUnapproved(ctx, r, digest); err != nil {
+		return err
+	}
+	var lost []string
+	for _, p := range plans {
+		lost = append(lost, p.Losses...)
+	}
+	if err := guard(r, lost, o); err != nil {
+		return err
+	}
+	var found []remote.Host
+	for i, l := range layers {
+		p := plans[i]
+		if p.After != "" {
+			fmt.Fprintf(&r.Report, "%s: not applied, because it could not be planned before %s was applied; next: %s\n", l.Name, p.After, source.PlanCommand(r))
+			r.Changed = true
+			continue
+		}
+		outputs, err := applySealed(ctx, l, p, source)
+		if err != nil {
+			return err
+		}
+		created, err := showCreated(l, outputs)
+		if err != nil {
+			return err
+		}
+		found = append(found, created...)
+	}
+	return hosts.Await(ctx, r, found)
+}

@@ -1,0 +1,152 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-json"
+
+	"slipway/internal/hold"
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/refusal"
+	"slipway/internal/rescue"
+	"slipway/internal/sealedplan"
+	"slipway/internal/tofu"
+)
+
+// applyPlan applies a layer's saved plan, under the lock and a journal. It returns the outputs.
+func applyPlan(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
+	working, h, err := hold.Take(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	l.Say("%s: applying", l.Name)
+	seen := &recorder{hold: h}
+	var e ending
+	_ = l.Timed("apply "+l.Name, func() error {
+		e.code, e.err = l.Events(working, seen.event, tofu.Apply{Plan: l.PlanFile(), Locked: h != nil}.Args()...)
+		return nil
+	})
+	return seen.outputs, closeApply(working, context.WithoutCancel(ctx), l, seen, e)
+}
+
+// closeApply does what follows on an apply, also when we were asked to stop: it saves a state that
+// could not be written, finds out whether there is something to recover, and gives the lock back.
+// Working has ended if this program itself stopped the apply.
+func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e ending) error {
+	lost, lostErr := rescue.Save(ctx, l)
+	if lost {
+		e.lost = rescue.FileName(l)
+	}
+	e.diagnostics = l.Diagnostics
+	doubt := e.doubt()
+	if doubt == nil && len(seen.done) > 0 && l.Store != nil && !errors.Is(e.err, tofu.ErrNotStarted) {
+		doubt = unrecorded(ctx, l, seen.done)
+	}
+	if doubt != nil {
+		doubt = fmt.Errorf("%w; next: %s", doubt, afterDoubt(l))
+	}
+	// Values that came into being in this apply are known to the state, and only to it.
+	l.Unwritten = doubt != nil || lostErr != nil || l.ComplainsOfState()
+	var err error
+	if e.succeeded() && doubt == nil {
+		l.Row.Applied = true
+		l.Warn()
+	} else {
+		if doubt == nil {
+			doubt = settleFailed(l, seen)
+		}
+		err = errors.Join(l.Failed(working, "apply", e.err), doubt, hold.Stopped(working))
+	}
+	return errors.Join(err, lostErr, seen.hold.End(ctx, doubt == nil && lostErr == nil))
+}
+
+// afterDoubt is what to do when it is not certain that the state records an apply.
+func afterDoubt(l *layer.Layer) string {
+	if l.Store == nil { // over HTTP there is no journal to recover by
+		return "look in the cloud for what is not in: " + l.Call("state-list")
+	}
+	return l.Call("recover")
+}
+
+// unrecorded says, by an error, what the state does not record of what an apply did. The state
+// has a new stamp, or it already was what the apply made it: OpenTofu writes no new state where
+// it creates again what was recorded and somebody had deleted.
+func unrecorded(ctx context.Context, l *layer.Layer, done []journal.Entry) error {
+	now, err := l.StateStamp(ctx, l.Key)
+	if err == nil && now == l.Stamp {
+		var recorded map[string]*tfjson.StateResource
+		if recorded, err = l.Recorded(ctx); err == nil {
+			err = missing(recorded, journal.Replay(done))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the state may not record what was done: %w", err)
+	}
+	return nil
+}
+
+// missing compares what the state records with what was created and deleted.
+func missing(recorded map[string]*tfjson.StateResource, outcome journal.Outcome) error {
+	for _, e := range outcome.Created {
+		resource := recorded[e.Address]
+		if resource == nil || e.ID != "" && fmt.Sprint(resource.AttributeValues[e.IDKey]) != e.ID {
+			return fmt.Errorf("%s was created, and the store still has the state from before", e.Address)
+		}
+	}
+	for _, e := range outcome.Deleted {
+		if recorded[e.Address] != nil {
+			return fmt.Errorf("%s was deleted, and the store still has the state from before", e.Address)
+		}
+	}
+	return nil
+}
+
+// applySealed applies a verified plan.
+func applySealed(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
+	l.Reportf("the plan of run %s, made %s", p.RunID, p.Made())
+	if err := hold.RefuseRuns(ctx, l); err != nil {
+		return nil, err
+	}
+	if err := l.Init(ctx); err != nil {
+		return nil, err
+	}
+	if err := source.RefuseLockFile(l, p); err != nil {
+		return nil, err
+	}
+	if !p.Changes {
+		l.Report.WriteString(l.Name + ": No changes.\n")
+		return l.Outputs(ctx)
+	}
+	if err := source.Unseal(l, p); err != nil {
+		return nil, err
+	}
+	summary, err := l.ReadPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.Show(summary)
+	if err := source.RefuseLosses(l, p, summary); err != nil {
+		return nil, err
+	}
+	return applyOnce(ctx, l, p, source)
+}
+
+// applyOnce applies the unsealed plan, unless another run has begun to.
+func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
+	if l.Store == nil {
+		return applyPlan(ctx, l)
+	}
+	giveBack, err := source.Claim(ctx, l, p)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := applyPlan(ctx, l)
+	var held *refusal.Error
+	if errors.As(err, &held) { // another run has the lock, and nothing was begun
+		err = errors.Join(err, giveBack(context.WithoutCancel(ctx)))
+	}
+	return outputs, err
+}

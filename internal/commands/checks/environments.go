@@ -1,0 +1,63 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"slipway/internal/environment"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+)
+
+// Environments lists the environments, and checks the file of each.
+func Environments() run.Command {
+	return run.Command{Name: "environments", Help: "list the environments and check the file of each", Run: environments}
+}
+
+func environments(_ context.Context, r *run.Run) error {
+	repository := os.DirFS(r.Repository)
+	names, err := environment.List(repository)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(&r.Report, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tPROTECTED\tCREDENTIALS\tLAYERS\tDESCRIPTION")
+	var faults []error
+	for _, name := range names {
+		e, err := environment.Load(repository, name)
+		if err != nil {
+			faults = append(faults, err)
+			fmt.Fprintf(table, "%s\t?\t?\t?\tat fault: %s\n", printable.Line(name), printable.Line(err.Error()))
+			continue
+		}
+		protected := "no"
+		if e.Protected {
+			protected = "yes"
+		}
+		var layers []string
+		for _, l := range e.Layers {
+			layers = append(layers, e.LayerName(l))
+		}
+		credentials := "there"
+		if len(e.MissingCredentials) > 0 {
+			credentials = "missing"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name, protected, credentials, strings.Join(layers, ", "), printable.Line(e.Description))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	var first *refusal.Error
+	if !errors.As(faults[0], &first) || len(faults) == 1 {
+		return faults[0]
+	}
+	return refusal.New(first.Hint, "%s (and %d more at fault)", first.Message, len(faults)-1)
+}

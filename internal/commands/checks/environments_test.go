@@ -1,0 +1,44 @@
+package checks
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"slipway/internal/run"
+)
+
+// A hostile name reaches neither the terminal nor the log nor the result as more than text.
+func TestHostileNames(t *testing.T) {
+	repository, out := t.TempDir(), t.TempDir()
+	name := "x\x1b]0;title\x07\n::error::y ##[error]z $(id)"
+	if err := os.MkdirAll(filepath.Join(repository, "environments", name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr}); code != run.BadInput {
+		t.Errorf("exit code %d", code)
+	}
+	data, err := os.ReadFile(filepath.Join(out, "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result run.Result
+	if err := json.Unmarshal(data, &result); err != nil {
+		t.Fatal(err)
+	}
+	for place, text := range map[string]string{"stdout": stdout.String(), "stderr": stderr.String(), "result": result.Error + "\n" + result.Hint} {
+		if !strings.Contains(text, "y ## [error]z") {
+			t.Errorf("%s does not name it: %s", place, text)
+		}
+		if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\n::") || strings.Contains(text, "##[") {
+			t.Errorf("%s has more than text: %q", place, text)
+		}
+	}
+	if !strings.Contains(stderr.String(), `hint: rename the folder, small letters, digits and dashes, 32 at most: git mv -- $'environments/x\x1b]0;title\x07\x0a::error::y ## [error]z $(id)' `) {
+		t.Errorf("the hint is no command: %s", stderr.String())
+	}
+}

@@ -1,0 +1,61 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+)
+
+// Check says of each SOPS file who can read it, and whether it is as it must be.
+func Check() run.Command {
+	return run.Command{
+		Name: "secrets-check", Help: "check that every SOPS file is encrypted, unchanged, and to those whom .sops.yaml names",
+		Run: checkFiles,
+	}
+}
+
+func checkFiles(_ context.Context, r *run.Run) error {
+	var identity *secrets.Identity
+	opened, err := run.ReadIdentity(r.IdentityFile, r.Mask)
+	var input *refusal.Error
+	switch {
+	case err == nil:
+		identity = &opened
+	case errors.As(err, &input):
+		r.Report.WriteString("no age identity is given: the MACs were not checked\n")
+	default:
+		return err
+	}
+	findings, err := secrets.Check(r.Repository, identity)
+	if err != nil {
+		return err
+	}
+	var faults []secrets.Finding
+	for _, f := range findings {
+		switch {
+		case f.Fault != nil:
+			faults = append(faults, f)
+			fmt.Fprintf(&r.Report, "%s: at fault: %v\n", f.Path, f.Fault)
+		case f.Opened:
+			fmt.Fprintf(&r.Report, "%s: read by %s; its MAC is correct\n", f.Path, strings.Join(f.Recipients, ", "))
+		default:
+			fmt.Fprintf(&r.Report, "%s: read by %s; its MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
+		}
+	}
+	if len(findings) == 0 {
+		r.Report.WriteString("there are no files in credentials/\n")
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	message := faults[0].Fault.Error()
+	if more := len(faults) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more at fault)", more)
+	}
+	return refusal.New(faults[0].Hint, "%s", message)
+}

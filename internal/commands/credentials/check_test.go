@@ -1,0 +1,68 @@
+package credentials
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+)
+
+// secrets check needs no key to see that a line was appended, and what the sops
+// library logs goes through the mask.
+func TestSecretsCheck(t *testing.T) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := secrets.Seal("credentials/test.enc.env", map[string]string{"NAME": "canary-1"}, []string{key.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		key           bool
+		code          int
+		want          string
+	}{
+		"no key":                  {"", "", false, run.Done, "its MAC was not checked"},
+		"a key":                   {"", "", true, run.Done, "its MAC is correct"},
+		"an empty line":           {"", "PREVIOUS=\n", false, run.BadInput, "an empty PREVIOUS"},
+		"a name twice":            {"", "NAME=\n", false, run.BadInput, "a name twice: NAME"},
+		"a comment with a secret": {"#" + key.String() + "\n", "", true, run.Done, "possibly unencrypted comment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{
+				"credentials/test.enc.env": c.before + string(sealed) + c.after,
+				".sops.yaml":               "creation_rules:\n  - path_regex: ^credentials/\n    age: " + key.Recipient().String() + "\n",
+			} {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			identity := filepath.Join(t.TempDir(), "keys.txt")
+			if c.key {
+				if err := os.WriteFile(identity, []byte(key.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var output bytes.Buffer
+			code := run.Main(t.Context(), Check(), run.Options{Repository: dir, Out: t.TempDir(), IdentityFile: identity, Stdout: &output, Stderr: &output})
+			if code != c.code || !strings.Contains(output.String(), c.want) {
+				t.Errorf("code %d:\n%s", code, output.String())
+			}
+			if strings.Contains(output.String(), key.String()) {
+				t.Errorf("the identity is shown:\n%s", output.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package credentials
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+)
+
+// Placeholders in a template for values to be generated.
+const (
+	randomValue  = "<random>"
+	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's format
+	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private one
+)
+
+// Init creates a SOPS file from its template, FILE.example. The values that it generates are known
+// to nobody before they are encrypted.
+func Init() run.Command {
+	var file string
+	return run.Command{
+		Name: "secrets-init", Help: "create a SOPS file from its template, and generate the values that are written <random> there",
+		Flags: func(f *flag.FlagSet) { f.StringVar(&file, "file", "", fileHelp) },
+		Run:   func(_ context.Context, r *run.Run) error { return initFile(r, file) },
+	}
+}
+
+func initFile(r *run.Run, file string) error {
+	name, err := pathOf(file)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(r.Repository, name)); !errors.Is(err, fs.ErrNotExist) {
+		return refusal.New("dagger call secrets check", "%s exists already", name)
+	}
+	template, err := os.ReadFile(filepath.Join(r.Repository, name+".example"))
+	if err != nil {
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
+	}
+	values, err := secrets.ReadDotenv(template)
+	if err != nil {
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example is not a dotenv file", name)
+	}
+	open, err := fill(values)
+	if err != nil {
+		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
+	}
+	recipients, err := secrets.Rule(r.Repository, name)
+	if err != nil {
+		return refusal.New("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
+	}
+	for _, variable := range open {
+		delete(values, variable) // what is not set is not there
+	}
+	sealed, err := secrets.Seal(name, values, recipients)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&r.Report, "%s: created, for %s\n", name, strings.Join(recipients, ", "))
+	if len(open) > 0 {
+		fmt.Fprintf(&r.Report, "still to set: %s\n", strings.Join(open, ", "))
+	}
+	return r.LeaveChanged(name, sealed)
+}
+
+// fill generates the values that a template asks for, and names the variables that it leaves
+// empty.
+func fill(values map[string]string) (open []string, err error) {
+	public := map[string]string{}
+	for _, variable := range slices.Sorted(maps.Keys(values)) {
+		switch values[variable] {
+		case randomValue:
+			values[variable] = rand.Text() + rand.Text() // 260 bits
+		case sshKey:
+			if values[variable], public[variable], err = newSSHKey(); err != nil {
+				return nil, err
+			}
+		case "":
+			open = append(open, variable)
+		}
+	}
+	for variable, value := range values {
+		if of, ok := strings.CutPrefix(value, sshPublicKey); ok {
+			of = strings.TrimSuffix(of, ">")
+			if public[of] == "" {
+				return nil, fmt.Errorf("%s is to be the public key of %s, which is not %s", variable, of, sshKey)
+			}
+			values[variable] = public[of]
+		}
+	}
+	return open, nil
+}
+
+// newSSHKey generates a key pair: the private key in OpenSSH's format, the public key as a line of
+// authorized_keys.
+func newSSHKey() (private, public string, err error) {
+	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		return "", "", err
+	}
+	line, err := ssh.NewPublicKey(publicKey)
+	if err != nil {
+		return "", "", err
+	}
+	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line))), nil
+}

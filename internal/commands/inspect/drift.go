@@ -1,0 +1,132 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"slipway/internal/drift"
+	"slipway/internal/environment"
+	"slipway/internal/hold"
+	"slipway/internal/layer"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/state"
+)
+
+// Drift checks whether the environment still is what its code says. A check that fails has found
+// neither drift nor its absence, and says so.
+func Drift() run.Command {
+	return run.Command{
+		Name: "drift", Help: "check whether an environment still is what its code says",
+		Opens: run.State, Reads: true,
+		Run: func(ctx context.Context, r *run.Run) error {
+			check := newCheck(r)
+			return concludeDrift(ctx, r, check, checkDrift(ctx, r, check))
+		},
+		Unopened: func(ctx context.Context, r *run.Run, err error) error {
+			return concludeDrift(ctx, r, newCheck(r), err)
+		},
+	}
+}
+
+func newCheck(r *run.Run) *drift.Check {
+	check := &drift.Check{Version: 1, Environment: r.Env, After: 1, Time: r.Begun.UTC().Truncate(time.Second)}
+	if r.Environment != nil && r.Environment.Drift != nil {
+		check.After = max(1, r.Environment.Drift.After)
+	}
+	return check
+}
+
+func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
+	var expected []environment.Ignore
+	if d := r.Environment.Drift; d != nil {
+		expected = d.Ignore
+	}
+	err := layer.Each(ctx, r, func(l *layer.Layer) error {
+		if err := hold.NoteRuns(ctx, l); err != nil {
+			return err
+		}
+		summary, err := l.PlanForDrift(ctx)
+		if err != nil {
+			return err
+		}
+		check.Layers = append(check.Layers, drift.Judge(l.Name, summary, expected, check.Time))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range expected {
+		if e.Expired(check.Time) {
+			check.Expired = append(check.Expired, e.Address)
+		}
+	}
+	check.Conclude()
+	return nil
+}
+
+// concludeDrift counts, shows and leaves what a check found, and the error of one that failed.
+func concludeDrift(ctx context.Context, r *run.Run, check *drift.Check, err error) error {
+	if err != nil {
+		check.Status = drift.Unchecked
+		check.Error = err.Error()
+		var input *refusal.Error
+		if errors.As(err, &input) {
+			check.Hint = input.Hint
+		}
+	}
+	// Also for a check that was stopped.
+	err = errors.Join(err, countDrift(context.WithoutCancel(ctx), r, check))
+	r.Changed = check.Status == drift.Drifted
+	masked := check.Masked(r.Mask.String)
+	reportDrift(r, masked)
+	data, jsonErr := json.MarshalIndent(masked, "", "  ")
+	if jsonErr != nil {
+		return errors.Join(err, jsonErr)
+	}
+	return errors.Join(err, r.Leave(drift.FileName, append(data, '\n')))
+}
+
+// countDrift remembers beside the state how often in a row the same was found. Where nothing can be
+// remembered, an issue opens at once.
+func countDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
+	check.Hits = check.After
+	if r.Store == nil {
+		return nil
+	}
+	key := "drift/" + r.Env + ".json"
+	var before drift.Record
+	data, err := r.Store.Read(ctx, key)
+	switch {
+	case errors.Is(err, state.ErrNone):
+	case err != nil:
+		return err
+	case json.Unmarshal(data, &before) != nil || before.Version != 1:
+		before = drift.Record{} // counting starts over
+	}
+	if data, err = json.Marshal(check.Count(before)); err != nil {
+		return err
+	}
+	return r.Store.Write(ctx, key, data)
+}
+
+// reportDrift shows what was found.
+func reportDrift(r *run.Run, check drift.Check) {
+	if check.Status == drift.Unchecked {
+		fmt.Fprintf(&r.Report, "%s: could not be checked\n", r.Env)
+		return
+	}
+	// Its fields are masked already.
+	r.Report.Add(func(func(string) string) string {
+		text := fmt.Sprintf("%s: %s\n", r.Env, check.Headline())
+		for _, line := range check.Lines() {
+			text += "  " + printable.Terminal(strings.ReplaceAll(line, "\n", `\n`)) + "\n"
+		}
+		return text
+	})
+}

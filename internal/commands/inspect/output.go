@@ -1,0 +1,26 @@
+package inspect
+
+import (
+	"context"
+
+	"slipway/internal/layer"
+	"slipway/internal/run"
+)
+
+// Output shows the outputs, the sensitive ones by name only.
+func Output() run.Command {
+	return run.Command{
+		Name: "output", Help: "show the outputs of an environment, the sensitive ones by name only",
+		Opens: run.State, Reads: true,
+		Run: func(ctx context.Context, r *run.Run) error {
+			return layer.Each(ctx, r, func(l *layer.Layer) error {
+				outputs, err := l.Outputs(ctx)
+				if err != nil {
+					return err
+				}
+				l.ShowOutputs(outputs)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,190 @@
+package lockfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/tofu"
+	"slipway/internal/workspace"
+)
+
+// platforms are those on which tofu runs: in containers, and by hand.
+var platforms = []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"}
+
+// LockProviders writes the lock files of the root modules. It needs no credentials and no state.
+func LockProviders() run.Command {
+	var env string
+	return run.Command{
+		Name: "lock-providers",
+		Help: "write .terraform.lock.hcl, with the checksums of the providers for every platform",
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&env, "env", "", "folder below environments/; empty: all")
+		},
+		Run: func(ctx context.Context, r *run.Run) error { return lockProviders(ctx, r, env) },
+	}
+}
+
+func lockProviders(ctx context.Context, r *run.Run, env string) error {
+	own, err := r.BuildsProviders()
+	if err != nil {
+		return err
+	}
+	if own {
+		return refusal.New("dagger call -y lock-providers, on a machine without PINS in .env, and commit what it writes",
+			"this machine builds the providers from source (PROVIDERS in its pins file): their checksums would fit no other machine")
+	}
+	chosen, err := environment.LoadChosen(os.DirFS(r.Repository), env)
+	if err != nil {
+		return err
+	}
+	if _, err := workspace.Prepare(r); err != nil {
+		return err
+	}
+	for _, e := range chosen {
+		for _, layer := range e.Layers {
+			if err := lockModule(ctx, r, e.Dir(layer)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lockModule makes the lock file of one root module from nothing: tofu would keep what the code
+// no longer asks for, and refuse another version.
+func lockModule(ctx context.Context, r *run.Run, dir string) error {
+	var printed tofu.Capture
+	tool := workspace.Bare(r, dir, &printed)
+	tool.Env = append(tool.Env, networkVariables(r.Mask)...)
+	if code, err := tool.Run(ctx, &printed, tofu.GetArgs()...); err != nil || code != tofu.ExitOK {
+		fmt.Fprintf(&r.Complaints, "%s: %s\n", dir, strings.TrimSpace(printable.Terminal(printed.String())))
+		return errors.Join(fmt.Errorf("tofu get failed in %s", dir), err)
+	}
+	file := filepath.Join(dir, tofu.LockFile)
+	if err := os.Remove(r.Path("repository", file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	diagnostics, err := runLock(ctx, tool)
+	if err != nil {
+		return err
+	}
+	if len(diagnostics) > 0 {
+		return refuseLock(r, dir, diagnostics)
+	}
+	return compareLock(r, file)
+}
+
+// networkVariables are those by which this machine reaches the network. Other commands take them
+// from the credentials; here there are none. A proxy's address may hold its password.
+func networkVariables(mask *run.Mask) []string {
+	var env []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if value := os.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+			if strings.Contains(value, "@") {
+				mask.Add(value)
+			}
+		}
+	}
+	return env
+}
+
+// runLock runs `tofu providers lock` and returns its errors.
+func runLock(ctx context.Context, tool tofu.Runner) ([]tofu.Diagnostic, error) {
+	var failures []tofu.Diagnostic
+	code, err := tool.Events(ctx, func(e tofu.Event) {
+		if e.Type == tofu.DiagnosticMsg && e.Diagnostic.Severity == "error" {
+			failures = append(failures, e.Diagnostic)
+		}
+	}, func([]byte) {}, tofu.LockArgs(platforms...)...)
+	if err == nil && code != tofu.ExitOK && len(failures) == 0 {
+		err = errors.New("tofu providers lock failed and does not say why")
+	}
+	return failures, err
+}
+
+// noBuild is what tofu says where a provider has no build. It has no other sign of it.
+var noBuild = regexp.MustCompile(`provider (\S+) (\S+) is not available for ([a-z0-9]+_[a-z0-9]+)`)
+
+// refuseLock explains why there is no lock file.
+func refuseLock(r *run.Run, dir string, diagnostics []tofu.Diagnostic) error {
+	for _, d := range diagnostics {
+		if m := noBuild.FindStringSubmatch(d.Detail); m != nil {
+			var others []string
+			for _, platform := range platforms {
+				if platform != m[3] {
+					others = append(others, "-platform="+platform)
+				}
+			}
+			return refusal.New(fmt.Sprintf("choose a version that has one, or lock the other platforms by hand: tofu -chdir=%s get && tofu -chdir=%s providers lock %s", dir, dir, strings.Join(others, " ")),
+				"%s: the registry has no build of provider %s %s for %s", dir, m[1], m[2], m[3])
+		}
+	}
+	for _, d := range diagnostics {
+		fmt.Fprintf(&r.Complaints, "%s: %s\n", dir, tofu.Explain(d))
+	}
+	return fmt.Errorf("tofu providers lock failed in %s", dir)
+}
+
+// compareLock reports on a lock file that was made, and hands it back if it is new.
+func compareLock(r *run.Run, file string) error {
+	made, err := workspace.Folder(r).Read(filepath.Join("repository", file))
+	if err != nil {
+		return err
+	}
+	now, err := tofu.ReadLockFile(made)
+	if err != nil {
+		return err
+	}
+	committed, err := os.ReadFile(filepath.Join(r.Repository, file))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil && len(now) == 0 {
+		fmt.Fprintf(&r.Report, "%s: not needed: there are no providers\n", file)
+		return nil
+	}
+	before, err := tofu.ReadLockFile(committed)
+	if err != nil {
+		return refusal.New("git log -p -- "+printable.Word(file), "%s: %v", file, err)
+	}
+	if err := refuseNewBuilds(file, before, now); err != nil {
+		return err
+	}
+	if bytes.Equal(made, committed) {
+		fmt.Fprintf(&r.Report, "%s: unchanged\n", file)
+		return nil
+	}
+	fmt.Fprintf(&r.Report, "%s: written for %s\n", file, strings.Join(platforms, ", "))
+	return r.LeaveChanged(file, made)
+}
+
+// refuseNewBuilds refuses a registry that has other packages of a version than it had when the
+// lock file was made. `tofu providers lock` itself would take both.
+func refuseNewBuilds(file string, before, now map[string]tofu.LockedProvider) error {
+	for name, provider := range now {
+		was := before[name]
+		if was.Version != provider.Version || len(was.Packages) == 0 {
+			continue
+		}
+		for sum := range provider.Packages {
+			if !was.Packages[sum] {
+				return refusal.New("find out why before you accept them: git log -p -- "+printable.Word(file),
+					"the registry has other packages of provider %s %s than when %s was made", name, provider.Version, file)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-json"
+
+	"slipway/internal/address"
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/plan"
+	"slipway/internal/tofu"
+	"slipway/internal/workspace"
+)
+
+// importIDs are the ids by which a provider imports those of its resources whose own
+// id does not say enough; {x} is the value of attribute x. From the pages of these
+// resources in https://search.opentofu.org/provider/ovh/ovh/
+var importIDs = map[string]string{
+	"ovh_cloud_project_database":                 "{service_name}/{engine}/{id}",
+	"ovh_cloud_project_database_database":        "{service_name}/{engine}/{cluster_id}/{id}",
+	"ovh_cloud_project_database_postgresql_user": "{service_name}/{cluster_id}/{id}",
+}
+
+var attributeName = regexp.MustCompile(`\{\w+\}`)
+
+// importID fills the template of a resource's type in. It is not ok while a value is
+// not known.
+func importID(w wish, id string) (filled string, ok bool) {
+	ok = true
+	filled = attributeName.ReplaceAllStringFunc(importIDs[w.kind], func(name string) string {
+		if name == "{id}" {
+			return id
+		}
+		value, _ := w.values[strings.Trim(name, "{}")].(string)
+		ok = ok && value != ""
+		return value
+	})
+	return filled, ok
+}
+
+// A wish is what the code says of a resource.
+type wish struct {
+	kind   string         // type of the resource
+	values map[string]any // of its attributes, less those that are not known yet
+}
+
+// wishesOf asks a plan for what the code says of the resources of entries.
+func wishesOf(ctx context.Context, l *layer.Layer, entries []journal.Entry) (map[string]wish, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	if _, err := l.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
+		return nil, err
+	}
+	l.ForgetPlan()
+	data, err := l.TofuOutput(ctx, "show", tofu.ShowPlanArgs(l.PlanFile())...)
+	if err != nil {
+		return nil, err
+	}
+	wishes, err := readWishes(data)
+	if err != nil {
+		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", l.Name)
+	}
+	return wishes, nil
+}
+
+// readWishes reads them out of what tofu shows of a plan, by address.
+func readWishes(data []byte) (map[string]wish, error) {
+	var document struct {
+		Changes []*tfjson.ResourceChange `json:"resource_changes"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, err
+	}
+	found := map[string]wish{}
+	for _, c := range document.Changes {
+		if c.Change != nil {
+			values, _ := c.Change.After.(map[string]any)
+			found[c.Address] = wish{c.Type, values}
+		}
+	}
+	return found, nil
+}
+
+func addresses(entries []journal.Entry) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Address)
+	}
+	return list
+}
+
+// importAll imports what was made. It returns what could not be imported.
+func importAll(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
+	simple, composed := byID(made)
+	if left, err = importSimple(ctx, l, simple); err != nil {
+		return nil, err
+	}
+	more, err := importComposed(ctx, l, composed)
+	if err != nil {
+		return nil, err
+	}
+	left = append(left, more...)
+	for _, e := range made {
+		if !slices.Contains(left, e) {
+			l.Reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+		}
+	}
+	return left, nil
+}
+
+// byID tells what its provider imports by the resource's own id from what it wants a longer
+// one of.
+func byID(made []journal.Entry) (simple, composed []journal.Entry) {
+	for _, e := range made {
+		if address.OfType(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
+			composed = append(composed, e)
+		} else {
+			simple = append(simple, e)
+		}
+	}
+	return simple, composed
+}
+
+// importSimple imports what its provider knows by its id. It uses import blocks, and
+// where a plan of these fails or would do more than import, it imports one by one:
+// that changes nothing in any cloud.
+func importSimple(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
+	if len(made) == 0 {
+		return nil, nil
+	}
+	var blocks strings.Builder
+	for _, e := range made {
+		fmt.Fprintf(&blocks, "import {\n  to = %s\n  id = %s\n}\n", e.Address, tofu.Quote(e.ID))
+	}
+	file := filepath.Join(l.Dir, "slipway_recover.tf")
+	if err := workspace.Folder(l.Run).Write(workspace.Inside(l.Run, file), []byte(blocks.String())); err != nil {
+		return nil, workspace.Full(l.Run, err)
+	}
+	summary, err := l.Plan(ctx, tofu.Plan{Targets: addresses(made)})
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	warnOfReplacements(l, summary)
+	if err == nil && imports(summary) {
+		if err := l.Tofu(ctx, "apply", tofu.Apply{Plan: l.PlanFile(), Locked: true}.Args()...); err != nil {
+			return nil, err
+		}
+		l.Warn()
+		return nil, os.Remove(file)
+	}
+	l.Diagnostics = nil
+	if err := os.Remove(file); err != nil {
+		return nil, err
+	}
+	for _, e := range made {
+		ok, err := importOne(ctx, l, e.Address, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}
+
+// importComposed imports what its provider wants a longer id of. What is imported in
+// one round gives others the values for the next: the users of a database know its
+// id when it is in the state.
+func importComposed(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
+	for len(made) > 0 {
+		wishes, err := wishesOf(ctx, l, made)
+		if err != nil {
+			return nil, err
+		}
+		var later []journal.Entry
+		for _, e := range made {
+			id, ok := e.ID, true
+			if w := wishes[e.Address]; importIDs[w.kind] != "" {
+				id, ok = importID(w, e.ID)
+			}
+			if !ok {
+				later = append(later, e)
+				continue
+			}
+			if ok, err = importOne(ctx, l, e.Address, id); err != nil {
+				return nil, err
+			}
+			if !ok {
+				left = append(left, e)
+			}
+		}
+		if len(later) == len(made) {
+			return append(left, later...), nil
+		}
+		made = later
+	}
+	return left, nil
+}
+
+// importOne takes one object into the state. It is not ok if the provider refuses.
+func importOne(ctx context.Context, l *layer.Layer, at, id string) (ok bool, err error) {
+	code, err := l.Tool.Run(ctx, &l.Printed, tofu.ImportArgs(at, id)...)
+	if err == nil && code == tofu.ExitOK {
+		l.Printed.Reset()
+		return true, nil
+	}
+	failure := l.Failed(ctx, "import", err)
+	if err != nil || ctx.Err() != nil {
+		return false, failure
+	}
+	return false, nil
+}
+
+// imports says that a plan imports, and changes nothing: what has to be changed, the next
+// apply shows before it does it, and on a protected environment somebody reviews it.
+func imports(summary plan.Summary) bool {
+	return !slices.ContainsFunc(summary.Changes, func(c plan.Change) bool { return c.Action != plan.Import })
+}
+
+// warnOfReplacements names what the next apply will replace although it was just made: its
+// provider cannot read back what the code says.
+func warnOfReplacements(l *layer.Layer, summary plan.Summary) {
+	for _, c := range summary.Changes {
+		if c.Imported && c.Action == plan.Replace {
+			l.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
+		}
+	}
+}

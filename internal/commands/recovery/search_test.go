@@ -1,0 +1,310 @@
+package recovery
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-json"
+
+	"slipway/internal/clouds"
+	"slipway/internal/journal"
+	"slipway/internal/must"
+	"slipway/internal/testkit"
+)
+
+// One create that nobody saw the end of is looked for: what is found once is the one, and
+// what cannot be told stays open.
+func TestSearchOne(t *testing.T) {
+	const address = testkit.Network + ".one"
+	begun := journal.Entry{Address: address, Action: "create"}
+	for name, c := range map[string]struct {
+		networks int           // of that name in the cloud
+		old      string        // its place in the state is taken by: the first network, or "gone"
+		known    bool          // the first network is in the state, elsewhere
+		seen     bool          // the create was seen to begin
+		age      time.Duration // of the run
+		kind     string        // of the resource; the network's without it
+		blind    bool          // without credentials for the cloud
+		found    bool
+		open     bool
+		says     string
+	}{
+		"made":                                 {networks: 1, seen: true, found: true, says: "was in flight (create), and the cloud has it"},
+		"made, and not seen to begin":          {networks: 1, found: true},
+		"not made":                             {seen: true, says: "the cloud has nothing that could be it: the next apply makes it"},
+		"not made, nor seen to begin":          {},
+		"made twice":                           {networks: 2, seen: true, open: true, says: "2 in the cloud could be it: "},
+		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and the cloud has it"},
+		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing that could be it"},
+		"it is in the state":                   {networks: 1, old: "first", known: true, seen: true, says: "was in flight (create), and is in the state"},
+		"older than the run":                   {networks: 1, seen: true, age: -time.Hour, says: "nothing that could be it"},
+		"beside what it was to replace":        {networks: 2, old: "first", known: true, seen: true, open: true, says: "the cloud has the old one ("},
+		"of an unknown type":                   {kind: "acme_thing", seen: true, open: true, says: "look whether it was made"},
+		"of an unknown type, and planned only": {kind: "acme_thing"},
+		"with no way to ask":                   {networks: 1, seen: true, blind: true, open: true, says: "look whether it was made"},
+		"in the state, with no way to ask":     {old: "gone", seen: true, blind: true, open: true, says: "look whether it was made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testkit.New(t)
+			sim := d.OnCloud()
+			if c.blind {
+				d.Credentials = nil
+			}
+			var ids []string
+			for range c.networks {
+				ids = append(ids, sim.MakeNetwork("one"))
+			}
+			sim.MakeNetwork("another")
+			s := &search{
+				Layer: d.Layer, clouds: clouds.Of(d.Layer.Run), outcome: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
+				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
+				wishes: map[string]wish{address: {kind: testkit.Network, values: map[string]any{"name": "one"}}},
+			}
+			if c.kind != "" {
+				s.wishes[address] = wish{kind: c.kind}
+			}
+			switch c.old {
+			case "first":
+				s.recorded[address] = testkit.Recorded(testkit.Network, ids[0])
+			case "gone":
+				s.recorded[address] = testkit.Recorded(testkit.Network, "gone")
+			}
+			if c.known {
+				s.known[testkit.Network+" "+ids[0]] = true
+			}
+			id, open, err := s.one(t.Context(), begun, c.seen)
+			must.Do(t, err)
+			if (id != "") != c.found || open != c.open {
+				t.Errorf("got %q, open: %v", id, open)
+			}
+			if c.found && id != ids[len(ids)-1] {
+				t.Errorf("got %q of %q", id, ids)
+			}
+			text := d.Text()
+			if !strings.Contains(text, c.says) || c.says == "" && text != "" {
+				t.Errorf("it says %q", text)
+			}
+		})
+	}
+}
+
+const database = "ovh_cloud_project_database_database"
+
+func inService(kind string) wish {
+	return wish{kind, map[string]any{"service_name": "p", "engine": "postgresql", "cluster_id": "old", "name": "app"}}
+}
+
+// What OVH tells no age of may be what was made, or older: that stays open, unless there is
+// one that is young enough.
+func TestSearchUndated(t *testing.T) {
+	for kind, c := range map[string]struct {
+		id   string
+		open bool
+		says string
+	}{
+		database:     {open: true, says: "test: a.b was to be made, and app in the cloud could be it or be older: the cloud does not tell its age\n"},
+		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and the cloud has it\n"},
+	} {
+		d := testkit.New(t)
+		d.WithOVH()
+		s := newSearch(d.Layer, journal.Outcome{})
+		s.in(nil)
+		s.wishes = map[string]wish{"a.b": inService(kind)}
+		id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Action: "create", Time: time.Now()}, true)
+		if err != nil || id != c.id || open != c.open {
+			t.Errorf("%s: %q, %v, %v", kind, id, open, err)
+		}
+		d.Says(c.says)
+	}
+}
+
+// Each cloud is asked for its own kinds, and only with its own credentials. One that cannot be
+// asked is an error only where it is the one.
+func TestFindAsks(t *testing.T) {
+	openstack := func(d *testkit.Desk) { d.OnCloud().MakeNetwork("one") }
+	ovh := func(d *testkit.Desk) { d.WithOVH() }
+	broken := func(d *testkit.Desk) {
+		d.WithOVH()
+		d.Credentials["OVH_ENDPOINT"] = "ovh-xx"
+	}
+	net := wish{testkit.Network, map[string]any{"name": "one"}}
+	for name, c := range map[string]struct {
+		clouds             []func(d *testkit.Desk)
+		w                  wish
+		ids, undated       int
+		looked, unanswered bool
+	}{
+		"OpenStack":                        {clouds: []func(d *testkit.Desk){openstack}, w: net, ids: 1, looked: true},
+		"OVH":                              {clouds: []func(d *testkit.Desk){ovh}, w: inService(database), undated: 1, looked: true},
+		"OVH, beside OpenStack":            {clouds: []func(d *testkit.Desk){openstack, ovh}, w: inService(database), undated: 1, looked: true},
+		"OpenStack, with OVH's":            {clouds: []func(d *testkit.Desk){ovh}, w: net},
+		"OVH, with OpenStack's":            {clouds: []func(d *testkit.Desk){openstack}, w: inService(database)},
+		"neither":                          {clouds: []func(d *testkit.Desk){openstack, broken}, w: wish{kind: "acme_thing"}},
+		"an OVH that is none":              {clouds: []func(d *testkit.Desk){broken}, w: inService(database), unanswered: true},
+		"OpenStack, beside what is no OVH": {clouds: []func(d *testkit.Desk){openstack, broken}, w: net, ids: 1, looked: true},
+		"an OpenStack that takes no login": {clouds: []func(d *testkit.Desk){openstack, func(d *testkit.Desk) { d.Credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testkit.New(t)
+			for _, with := range c.clouds {
+				with(d)
+			}
+			ids, undated, looked, err := findInClouds(t.Context(), clouds.Of(d.Layer.Run), c.w, time.Time{})
+			if len(ids) != c.ids || len(undated) != c.undated || looked != c.looked || (err != nil) != c.unanswered {
+				t.Errorf("%q, %q, %v, %v", ids, undated, looked, err)
+			}
+			s := newSearch(d.Layer, journal.Outcome{})
+			s.wishes = map[string]wish{"a.b": c.w}
+			if id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b"}, true); c.unanswered && (err == nil || id != "" || open) {
+				t.Errorf("%q, %v, %v", id, open, err)
+			}
+		})
+	}
+}
+
+// What takes the place of something in the state is taken for it only when that could be
+// forgotten.
+func TestSearchReplaces(t *testing.T) {
+	testkit.WithoutTofu(t)
+	d := testkit.New(t)
+	d.OnCloud().MakeNetwork("one")
+	s := newSearch(d.Layer, journal.Outcome{})
+	s.in(map[string]*tfjson.StateResource{"a.b": testkit.Recorded(testkit.Network, "gone")})
+	s.wishes = map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}
+	id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()}, true)
+	must.NotStarted(t, err, "state")
+	if id != "" || open {
+		t.Errorf("%q, %v", id, open)
+	}
+}
+
+// Without the start of a run, that of the create has to do.
+func TestSearchSince(t *testing.T) {
+	d := testkit.New(t)
+	d.OnCloud().MakeNetwork("one")
+	s := &search{Layer: d.Layer, clouds: clouds.Of(d.Layer.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}}
+	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
+		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)
+		must.Do(t, err)
+		if (id != "") != want {
+			t.Errorf("from %s on: %q", at, id)
+		}
+	}
+}
+
+// What is in flight of another kind than a create is named, and needs no look.
+func TestSearchNothing(t *testing.T) {
+	d := testkit.New(t)
+	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
+	if err != nil || found != nil || unknown != nil {
+		t.Errorf("%v, %v, %v", found, unknown, err)
+	}
+	d.Says("a.b was in flight (update): the next plan says what is left to do")
+}
+
+// A search is for creates: those that a cloud can be asked for, begun or only planned, and of
+// the others those that began.
+func TestNewSearch(t *testing.T) {
+	account := journal.Outcome{
+		InFlight: []journal.Entry{{Address: testkit.Network + ".begun", Action: "create"}, {Address: testkit.Network + ".old", Action: "delete"}, {Address: "acme_thing.begun", Action: "create"}},
+		Planned:  []journal.Entry{{Address: testkit.Network + ".planned", Action: "create"}, {Address: "acme_thing.planned", Action: "create"}},
+	}
+	d := testkit.New(t)
+	s := newSearch(d.Layer, account)
+	if got := addresses(s.creates); !slices.Equal(got, []string{testkit.Network + ".begun", testkit.Network + ".planned"}) {
+		t.Errorf("it looks for %q", got)
+	}
+	if got := addresses(s.unfindable); !slices.Equal(got, []string{"acme_thing.begun"}) {
+		t.Errorf("it cannot look for %q", got)
+	}
+	if len(s.begun) != 1 || !s.begun[testkit.Network+".begun"] {
+		t.Errorf("begun: %v", s.begun)
+	}
+	d.Says("test: " + testkit.Network + ".old was in flight (delete): the next plan says what is left to do\n")
+}
+
+// What no cloud can be asked for was made if it is in the state, unless something was there
+// before.
+func TestNotFindable(t *testing.T) {
+	d := testkit.New(t)
+	var account journal.Outcome
+	for _, name := range []string{"made", "replaced", "open"} {
+		account.InFlight = append(account.InFlight, journal.Entry{Address: "acme_thing." + name, Action: "create"})
+	}
+	account.Replaced = []string{"acme_thing.replaced"}
+	s := newSearch(d.Layer, account)
+	s.in(map[string]*tfjson.StateResource{"acme_thing.made": testkit.Recorded("acme_thing", "1"), "acme_thing.replaced": testkit.Recorded("acme_thing", "2")})
+	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
+		t.Errorf("unknown: %q", unknown)
+	}
+	for name, says := range map[string]string{"made": ", and is in the state", "replaced": ": look whether it was made", "open": ": look whether it was made"} {
+		d.Says("test: acme_thing." + name + " was in flight (create)" + says + "\n")
+	}
+}
+
+// Of all creates, those that the cloud has are found, and those that cannot be told stay
+// unknown. What is in the state elsewhere is neither.
+func TestSearchAll(t *testing.T) {
+	d := testkit.New(t)
+	sim := d.OnCloud()
+	one, known := sim.MakeNetwork("one"), sim.MakeNetwork("known")
+	sim.MakeNetwork("twice")
+	sim.MakeNetwork("twice")
+	var account journal.Outcome
+	wishes := map[string]wish{}
+	for _, name := range []string{"one", "twice", "none", "known"} {
+		address := testkit.Network + "." + name
+		account.InFlight = append(account.InFlight, journal.Entry{Address: address, Action: "create", Time: time.Now()})
+		wishes[address] = wish{testkit.Network, map[string]any{"name": name}}
+	}
+	s := newSearch(d.Layer, account)
+	s.in(map[string]*tfjson.StateResource{testkit.Network + ".elsewhere": testkit.Recorded(testkit.Network, known)})
+	s.wishes = wishes
+	found, unknown, err := s.all(t.Context())
+	must.Do(t, err)
+	if len(found) != 1 || found[0] != (journal.Entry{Address: testkit.Network + ".one", Action: "create", IDKey: "id", ID: one}) {
+		t.Errorf("found: %+v", found)
+	}
+	if !slices.Equal(unknown, []string{testkit.Network + ".twice"}) {
+		t.Errorf("unknown: %q", unknown)
+	}
+	d.Says(testkit.Network + ".one was in flight (create), and the cloud has it\n")
+	s.clouds, d.Credentials["OS_AUTH_URL"] = clouds.Of(d.Layer.Run), "http://127.0.0.1:9/"
+	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
+		t.Errorf("without a cloud: %v, %v", found, unknown)
+	}
+}
+
+// Made anew is what an import does not make whole: a user without its password, and a
+// security group of which nobody saw the create end.
+func TestNotWhole(t *testing.T) {
+	user := testkit.Recorded(databaseUser, "1")
+	whole := testkit.Recorded(databaseUser, "2")
+	whole.AttributeValues["password"] = "word"
+	recorded := map[string]*tfjson.StateResource{"a.user": user, "a.whole": whole, "a.group": testkit.Recorded(securityGroup, "3"), "a.net": testkit.Recorded(testkit.Network, "4")}
+	var entries []journal.Entry
+	for _, address := range []string{"a.user", "a.whole", "a.group", "a.net", "a.none"} {
+		entries = append(entries, journal.Entry{Address: address, Action: "create"})
+	}
+	const password, part = "its password is not known", "it may not be whole"
+	updates := slices.Clone(entries)
+	for i := range updates {
+		updates[i].Action = "update"
+	}
+	for name, c := range map[string]struct {
+		made, unseen []journal.Entry
+		want         map[string]string
+	}{
+		"nothing":          {},
+		"made":             {made: entries, want: map[string]string{"a.user": password}},
+		"not seen to end":  {unseen: entries, want: map[string]string{"a.user": password, "a.group": part}},
+		"updates, not too": {unseen: updates, want: map[string]string{"a.user": password}},
+	} {
+		if got := notWhole(recorded, c.made, c.unseen); !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

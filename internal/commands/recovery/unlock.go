@@ -1,0 +1,83 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"slipway/internal/hold"
+	"slipway/internal/layer"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/tofu"
+)
+
+// Unlock takes away the locks of runs that are dead. It shows each holder, and refuses one that is
+// alive or unknown.
+func Unlock() run.Command {
+	var lockID string
+	return run.Command{
+		Name:  "unlock",
+		Help:  "show the holder of a lock, and take away the lock of a dead run",
+		Opens: run.State,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&lockID, "lock-id", "", "the lock to take away although its holder is not known to be dead")
+		},
+		Run: func(ctx context.Context, r *run.Run) error { return unlock(ctx, r, lockID) },
+	}
+}
+
+func unlock(ctx context.Context, r *run.Run, lockID string) error {
+	layers, err := layer.All(r)
+	if err != nil {
+		return err
+	}
+	if r.Store == nil {
+		return unlockHTTP(ctx, layers, lockID)
+	}
+	for _, l := range layers {
+		if err := unlockLayer(ctx, l, lockID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unlockLayer(ctx context.Context, l *layer.Layer, lockID string) error {
+	lock, err := l.Store.ReadLock(ctx, l.Key)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		fmt.Fprintf(&l.Report, "%s: not locked\n", l.Name)
+		return nil
+	}
+	fmt.Fprintf(&l.Report, "%s: locked by %s\n", l.Name, hold.DescribeLock(lock))
+	_, h, err := hold.Alone(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(hold.Release(ctx, l, lockID), h.End(ctx, true)); err != nil {
+		return err
+	}
+	fmt.Fprintf(&l.Report, "%s: unlocked\n", l.Name)
+	return nil
+}
+
+// unlockHTTP takes away the lock that lockID names. A server of the http protocol tells the ID
+// only to those whom it refuses.
+func unlockHTTP(ctx context.Context, layers []*layer.Layer, lockID string) error {
+	if lockID == "" || len(layers) != 1 {
+		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be taken away by its ID, and one layer at a time")
+	}
+	l := layers[0]
+	if err := l.Init(ctx); err != nil {
+		return err
+	}
+	if err := l.Tofu(ctx, "force-unlock", tofu.ForceUnlockArgs(lockID)...); err != nil {
+		return err
+	}
+	fmt.Fprintf(&l.Report, "%s: unlocked\n", l.Name)
+	return nil
+}

@@ -1,0 +1,129 @@
+package recovery
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"slipway/internal/journal"
+	"slipway/internal/must"
+	"slipway/internal/run"
+	"slipway/internal/testkit"
+	"slipway/internal/tofu"
+)
+
+// unlock shows the lock, and takes away that of a dead run. What is to be recovered of the run
+// stays.
+func TestUnlock(t *testing.T) {
+	for name, c := range map[string]struct {
+		before        func(d *testkit.Desk)
+		message, hint string // empty: it is done
+		says          []string
+		lock          string // afterwards
+	}{
+		"no lock": {before: func(*testkit.Desk) {}, says: []string{"test: not locked\n"}},
+		"of a dead run": {before: func(d *testkit.Desk) {
+			d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
+			d.LockAs("of-dead")
+		}, says: []string{"test: locked by root@host since ", ", lock of-dead)\ntest: unlocked\n"}},
+		"of nobody that is known": {before: func(d *testkit.Desk) { d.LockAs("laptop") }, message: "nothing shows that root@host is dead", hint: "--lock-id=laptop",
+			says: []string{"test: locked by root@host since "}, lock: "laptop"},
+		"beside one at work": {before: func(d *testkit.Desk) {
+			d.Other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
+			d.LockAs("of-you")
+		}, message: "run you (apply, begun", hint: "wait until it ends", lock: "of-you"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testkit.New(t)
+			c.before(d)
+			before := strings.Join(d.Journals(), " ")
+			err := unlockLayer(t.Context(), d.Layer, "")
+			if c.message != "" {
+				must.Refuse(t, err, c.message, c.hint)
+			} else {
+				must.Do(t, err)
+			}
+			for _, want := range c.says {
+				d.Says(want)
+			}
+			if text := d.Text(); c.lock != "" && strings.Contains(text, "unlocked") {
+				t.Errorf("it says %q", text)
+			}
+			if id := d.LockID(); id != c.lock {
+				t.Errorf("the lock is %q", id)
+			}
+			if now := strings.Join(d.Journals(), " "); now != before {
+				t.Errorf("there was %q, and is %q", before, now)
+			}
+		})
+	}
+	d := testkit.New(t)
+	d.LockAs("laptop")
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	if err := unlockLayer(t.Context(), d.Layer, ""); err == nil {
+		t.Error("a store that refuses says that there is no lock")
+	}
+}
+
+// unlock and recover look at each layer, and at the one that is named only.
+func TestEachLayerUnlocked(t *testing.T) {
+	for want, command := range map[string]run.Command{"not locked\n": Unlock(), "nothing was interrupted\n": Recover()} {
+		for _, layer := range []string{"", "app"} {
+			d := testkit.New(t)
+			d.WithCode(testkit.TwoLayers)
+			d.OnlyLayer = layer
+			must.Do(t, command.Run(t.Context(), d.Opened()))
+			d.Says("app: " + want)
+			if text := d.Text(); strings.Contains(text, "net: "+want) != (layer == "") {
+				t.Errorf("%s of %q says %q", command.Name, layer, text)
+			}
+		}
+	}
+}
+
+// A layer whose lock is not taken away, or that cannot be opened, is no success.
+func TestEachLayerRefused(t *testing.T) {
+	for _, command := range []run.Command{Unlock(), Recover()} {
+		d := testkit.New(t)
+		d.WithCode(testkit.TwoLayers)
+		d.Key = "test/net.tfstate"
+		d.LockAs("laptop")
+		must.Refuse(t, command.Run(t.Context(), d.Opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		d.Nowhere()
+		if err := command.Run(t.Context(), d.Layer.Run); err == nil {
+			t.Errorf("%s works nowhere", command.Name)
+		}
+	}
+}
+
+// Over HTTP, a lock is taken away by its ID, of one layer at a time; nothing else can be done
+// with it.
+func TestUnlockHTTP(t *testing.T) {
+	testkit.WithoutTofu(t)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	for name, c := range map[string]struct{ more, layer, lockID string }{
+		"no ID":                   {},
+		"an ID for two layers":    {more: testkit.TwoLayers, lockID: "laptop"},
+		"no ID for one of two":    {more: testkit.TwoLayers, layer: "net"},
+		"an ID":                   {lockID: "laptop"},
+		"an ID for one of layers": {more: testkit.TwoLayers, layer: "net", lockID: "laptop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testkit.New(t)
+			d.Store = nil
+			d.WithCodeOf("state:\n  http: {address: \"" + server.URL + "\"}\n" + c.more)
+			d.OnlyLayer = c.layer
+			err := unlock(t.Context(), d.Opened(), c.lockID)
+			if c.lockID == "" || c.more != "" && c.layer == "" {
+				must.Refuse(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
+			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
+				t.Errorf("got %v", err)
+			}
+			d.Result.Stage = "recover"
+			must.Refuse(t, recoverAll(t.Context(), d.Layer.Run, options{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+		})
+	}
+}

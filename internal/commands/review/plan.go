@@ -1,0 +1,97 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"time"
+
+	"slipway/internal/hold"
+	"slipway/internal/layer"
+	"slipway/internal/plan"
+	"slipway/internal/report"
+	"slipway/internal/run"
+	"slipway/internal/sealedplan"
+	"slipway/internal/tofu"
+)
+
+// Plan shows what an apply would change, and seals it. It takes no lock: it changes nothing, and
+// an apply refuses a plan that the state has moved away from.
+func Plan() run.Command {
+	p := &planning{}
+	return run.Command{
+		Name: "plan", Help: "show what an apply would change",
+		Opens: run.State, Reads: true,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&p.sealer.Commit, "commit", "", "commit of the files, for the manifest")
+			f.StringVar(&p.sealer.Base, "base", "", "commit that they are to be merged into, for the manifest")
+			f.BoolVar(&p.sealer.Keep, "keep", false, "keep the sealed plan in the state's bucket")
+			f.DurationVar(&p.sealer.Lifetime, "plan-lifetime", 7*24*time.Hour, "time after which the sealed plan is refused")
+		},
+		Run:     p.run,
+		Summary: p.summary,
+	}
+}
+
+// planning is one plan of an environment.
+type planning struct {
+	sealer sealedplan.Sealer
+	layers []report.Layer // that were planned
+}
+
+func (p *planning) run(ctx context.Context, r *run.Run) error {
+	if err := p.sealer.Check(r); err != nil {
+		return err
+	}
+	after := "" // the first layer that changes
+	err := layer.Each(ctx, r, func(l *layer.Layer) error {
+		if err := hold.NoteRuns(ctx, l); err != nil {
+			return err
+		}
+		summary, err := l.Plan(ctx, tofu.Plan{})
+		if err != nil {
+			return err
+		}
+		if err := p.propose(ctx, l, summary.Relevant(), after); err != nil {
+			return err
+		}
+		if !summary.Empty() {
+			after = cmp.Or(after, l.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.Changed = after != ""
+	r.Result.Digest = p.sealer.Digest(r)
+	fmt.Fprintf(&r.Report, "%s: the digest of this plan is %s\n", r.Env, r.Result.Digest)
+	return nil
+}
+
+// propose shows the plan of one layer, and seals it. With after, the name of an earlier layer that
+// changes, it is made again when that has been applied.
+func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
+	layer := report.Layer{Name: l.Name, Summary: summary}
+	l.Show(summary)
+	if after != "" {
+		layer.Note = fmt.Sprintf("will be planned again when %s has been applied", after)
+		fmt.Fprintf(&l.Report, "%s: %s\n", l.Name, layer.Note)
+	}
+	p.layers = append(p.layers, layer)
+	return p.sealer.Seal(ctx, l, summary, after)
+}
+
+// summary leaves summary.json for the comment, and returns its Markdown. A plan that failed has
+// one, too.
+func (p *planning) summary(r *run.Run) (string, error) {
+	e := report.Environment{Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
+	e = e.Masked(r.Mask.String)
+	data, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return report.Markdown(report.Report{Environments: []report.Environment{e}}, run.SummaryRoom), r.Leave(report.FileName, append(data, '\n'))
+}

@@ -1,0 +1,138 @@
+package servers
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-json"
+
+	"slipway/internal/clouds"
+	"slipway/internal/must"
+	"slipway/internal/openstack"
+	"slipway/internal/testkit"
+)
+
+// withServer gives a desk a server in a simulated cloud: the smallest, with Debian 13.
+func withServer(d *testkit.Desk) machine {
+	d.T.Helper()
+	id := d.OnCloud().Make("/compute/v2.1/servers", `{"server": {"name": "backend", "imageRef": "11111111-0000-4000-8000-000000000002", "flavorRef": "00000000-0000-4000-8000-000064322d32"}}`)
+	return machine{address: "a.backend", id: id, name: "backend"}
+}
+
+// Servers are stopped, started and shown. Of a protected environment they are stopped only
+// by who names it.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	d := testkit.New(t)
+	one := withServer(d)
+	servers, databases := []machine{one}, []machine{{name: "db"}}
+	cloud, err := clouds.Of(d.Layer.Run).OpenStack(t.Context())
+	must.Do(t, err)
+	status := func(want string) {
+		t.Helper()
+		server, err := cloud.Get(t.Context(), one.id)
+		must.Do(t, err)
+		if server.Status != want {
+			t.Errorf("the server is %s", server.Status)
+		}
+	}
+	must.Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	d.Says("backend is started\n")
+	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
+		t.Errorf("it tells %q", text)
+	}
+	must.Do(t, showMachines(t.Context(), d.Layer.Run, servers, nil))
+	d.Says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
+
+	d.Result.Stage = "stop"
+	d.Environment.Protected = true
+	confirm := ""
+	halt := func() error { return stop(t.Context(), d.Layer.Run, servers, databases, confirm) }
+	must.Refuse(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
+	status(openstack.Active)
+	confirm = "test"
+	must.Do(t, halt())
+	status(openstack.Shutoff)
+	d.Says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is charged\n")
+	confirm, d.Environment.Protected = "", false
+	must.Do(t, halt())
+
+	d.Result.Stage = "start"
+	d.Environment.Protected = true
+	must.Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	status(openstack.Active)
+}
+
+// What cannot be asked for is refused with the variable that is missing; who has none of a
+// kind needs nothing for it.
+func TestServersRefused(t *testing.T) {
+	d := testkit.New(t)
+	must.Do(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
+	d.Says("test has no servers and no databases\n")
+	must.Do(t, powerAll(t.Context(), d.Layer.Run, nil, "started", nil))
+	d.Says("test has no servers\n")
+	one := []machine{{name: "one"}}
+	for _, act := range []func() error{
+		func() error { return showMachines(t.Context(), d.Layer.Run, one, nil) },
+		func() error {
+			return powerAll(t.Context(), d.Layer.Run, one, "stopped", (*openstack.Cloud).Stop)
+		},
+	} {
+		must.Refuse(t, act(), "the credentials of test have no OS_AUTH_URL, which is needed to find its servers", "--variable=OS_AUTH_URL")
+	}
+	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
+	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
+	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
+}
+
+// A server that is gone, or cannot be asked, is no success.
+func TestServersFail(t *testing.T) {
+	d := testkit.New(t)
+	one := withServer(d)
+	one.id = "22222222-2222-4222-8222-222222222222"
+	if err := powerAll(t.Context(), d.Layer.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
+	d.Says("backend  gone             a.backend\n")
+	d.Credentials["OS_PASSWORD"] = ""
+	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
+	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
+	began := time.Now()
+	if err := showMachines(t.Context(), d.Layer.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
+		t.Errorf("got %v after %s", err, time.Since(began))
+	}
+}
+
+// Servers and databases are known by their types, in the order of their addresses.
+func TestMachinesIn(t *testing.T) {
+	resource := func(kind string, values map[string]any) *tfjson.StateResource {
+		return &tfjson.StateResource{Type: kind, AttributeValues: values}
+	}
+	servers, databases := machinesIn(map[string]*tfjson.StateResource{
+		"a.two":  resource("openstack_compute_instance_v2", map[string]any{"id": "2", "name": "web"}),
+		"a.one":  resource("openstack_compute_instance_v2", map[string]any{"id": "1", "name": "db"}),
+		"b.data": resource("ovh_cloud_project_database", map[string]any{"id": "3", "description": "postgresql", "service_name": "project", "engine": "pg"}),
+		"c.net":  resource("openstack_networking_network_v2", map[string]any{"id": "4"}),
+	})
+	if want := []machine{{address: "a.one", id: "1", name: "db"}, {address: "a.two", id: "2", name: "web"}}; !slices.Equal(servers, want) {
+		t.Errorf("servers are %+v", servers)
+	}
+	if want := []machine{{address: "b.data", id: "3", name: "postgresql", project: "project", engine: "pg"}}; !slices.Equal(databases, want) {
+		t.Errorf("databases are %+v", databases)
+	}
+}
+
+// Databases are shown as OVH has them.
+func TestShowDatabases(t *testing.T) {
+	d := testkit.New(t)
+	d.WithOVH()
+	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
+	must.Do(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}))
+	d.Says("data  ready            a.data\n")
+	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
+	must.Fail(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}), "ask for database old")
+}

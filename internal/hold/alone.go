@@ -1,0 +1,84 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/state"
+)
+
+// Alone opens the journal of a run that takes away the locks of others, and refuses while another
+// run is at work. It opens its journal before it looks: of two that start together, at least one
+// sees the other.
+func Alone(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
+	o, err := RunsOn(ctx, l)
+	if err == nil {
+		err = refuseLive(l, o)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	working, h, err := Begin(ctx, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o, err = RunsOn(ctx, l); err == nil {
+		err = refuseLive(l, o)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, h.End(ctx, true))
+	}
+	return working, h, nil
+}
+
+func refuseLive(l *layer.Layer, o Others) error {
+	if len(o.Live) == 0 {
+		return nil
+	}
+	silent := o.Live[0].Silent()
+	return refusal.New(fmt.Sprintf("wait until it ends; if it is dead, repeat this in %s", (l.DeadAfter-silent).Round(time.Second)),
+		"%s is alive: its last heartbeat was %s ago", DescribeRun(o.Live[0]), silent.Round(time.Second))
+}
+
+// Release takes away a lock whose holder is dead, or that lockID names. The caller is alone.
+// There may be no lock.
+func Release(ctx context.Context, l *layer.Layer, lockID string) error {
+	o, err := RunsOn(ctx, l)
+	if err != nil {
+		return err
+	}
+	lock, err := l.Store.ReadLock(ctx, l.Key)
+	if err != nil || lock == nil {
+		return err
+	}
+	if err := mayRelease(l, o, *lock, lockID); err != nil {
+		return err
+	}
+	return l.Store.Unlock(ctx, l.Key, lock.ID)
+}
+
+// mayRelease refuses to take away a lock that does not belong to a dead run, unless lockID names
+// it.
+func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error {
+	holds := func(run journal.Run) bool { return run.Holds(lock) }
+	if slices.ContainsFunc(o.Dead, holds) || lockID == lock.ID {
+		return nil
+	}
+	if i := slices.IndexFunc(o.Over, holds); i >= 0 {
+		if silent := o.Over[i].Silent(); silent < l.DeadAfter {
+			return refusal.New(fmt.Sprintf("repeat this in %s", (l.DeadAfter-silent).Round(time.Second)), "%s has just finished, and is giving the lock of %s back", DescribeRun(o.Over[i]), l.Name)
+		}
+		return nil
+	}
+	if lockID != "" {
+		return refusal.New(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, and the lock's is %s", lockID, lock.ID)
+	}
+	return refusal.New("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "no journal names the lock of %s, so nothing shows that %s is dead", l.Name, printable.Terminal(lock.Who))
+}

@@ -1,0 +1,109 @@
+package hold
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/must"
+	"slipway/internal/run"
+	"slipway/internal/state"
+	"slipway/internal/testkit"
+)
+
+// A lock may be taken away if a dead run's journal names it, or a person does.
+func TestMayRelease(t *testing.T) {
+	dead := []journal.Run{{Header: journal.Header{ID: "dead", Lock: "of-dead"}, Entries: []journal.Entry{{Kind: journal.Begin}}}}
+	lock := state.Lock{ID: "lock", Who: "root@host"}
+	for name, c := range map[string]struct {
+		others        Others
+		lock          state.Lock
+		lockID        string
+		message, hint string
+	}{
+		"of a dead run":           {Others{Dead: dead}, state.Lock{ID: "of-dead"}, "", "", ""},
+		"of nobody that is known": {Others{Dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure that it is dead, then: dagger call unlock --env=test --lock-id=lock"},
+		"that a person names":     {Others{}, lock, "lock", "", ""},
+		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", and the lock's is lock`, "--lock-id=lock"},
+		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "nothing shows", "--lock-id=of-dead"},
+		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
+			"run dead has just finished, and is giving the lock of test back", "repeat this in 1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
+			err := mayRelease(l, c.others, c.lock, c.lockID)
+			if c.message != "" {
+				must.Refuse(t, err, c.message, c.hint)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	l := &layer.Layer{Run: &run.Run{Options: run.Options{DeadAfter: 0}}, Name: "test"}
+	if err := mayRelease(l, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
+		t.Errorf("of one that finished a minute ago: %v", err)
+	}
+}
+
+// One that takes locks away is alone: before it begins, and after others can see it.
+func TestAlone(t *testing.T) {
+	d := testkit.New(t)
+	_, h, err := Alone(t.Context(), d.Layer)
+	must.Do(t, err)
+	d.ID = "you"
+	_, _, err = Alone(t.Context(), d.Layer)
+	must.Refuse(t, err, "run me (apply, begun", "repeat this in")
+	must.Do(t, h.End(t.Context(), true))
+
+	// Another begins between the look and the journal.
+	d = testkit.New(t)
+	begun := false
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/me/") && !begun {
+			begun = true
+			d.Other(journal.Header{ID: "you", Stage: "apply"})
+		}
+		return false
+	}
+	_, _, err = Alone(t.Context(), d.Layer)
+	must.Refuse(t, err, "run you (apply, begun", "wait until it ends")
+	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "me/") {
+		t.Errorf("it leaves %s", keys)
+	}
+}
+
+// release takes a dead run's lock, and no other.
+func TestRelease(t *testing.T) {
+	d := testkit.New(t)
+	must.Do(t, Release(t.Context(), d.Layer, "")) // there is none
+	d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
+	d.LockAs("laptop")
+	must.Refuse(t, Release(t.Context(), d.Layer, ""), "nothing shows", "--lock-id=laptop")
+	if id := d.LockID(); id != "laptop" {
+		t.Errorf("the lock is %q", id)
+	}
+	must.Do(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
+	d.LockAs("of-dead")
+	must.Do(t, Release(t.Context(), d.Layer, ""))
+	if id := d.LockID(); id != "" {
+		t.Errorf("the lock is %q", id)
+	}
+}
+
+// One that is refused at once has never shown itself.
+func TestAloneRefusedAtOnce(t *testing.T) {
+	d := testkit.New(t)
+	d.Other(journal.Header{ID: "you", Stage: "apply"})
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			t.Errorf("it writes %s", r.URL.Path)
+		}
+		return false
+	}
+	_, _, err := Alone(t.Context(), d.Layer)
+	must.Refuse(t, err, "run you (apply, begun", "wait until it ends")
+}

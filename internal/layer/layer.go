@@ -1,0 +1,153 @@
+package layer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/printable"
+	"slipway/internal/run"
+	"slipway/internal/state"
+	"slipway/internal/tofu"
+	"slipway/internal/workspace"
+)
+
+// A Layer is one layer of the environment at work: a root module and its state.
+type Layer struct {
+	*run.Run
+	Config environment.Layer
+	Name   string
+	Key    string // of its state
+	Dir    string // of its code, in the work folder
+	Inputs string // digest of everything that tofu can read
+	Tool   tofu.Runner
+	Row    *run.LayerResult // in the result
+	Stamp  state.Stamp      // of the state, when Init looked at it
+
+	Creates  []string // addresses that the current plan creates
+	Replaces []string // and those of them that replace something
+
+	// What tofu said that may hold values. It is shown only for a command that failed, when
+	// the mask knows all of them.
+	Diagnostics []tofu.Diagnostic
+	Printed     tofu.Capture
+
+	Unwritten bool            // an apply ended, and what it created may not be in the state
+	Dumped    json.RawMessage // the state that an apply could not even write to a file
+}
+
+// All copies the repository and returns the chosen layers, in order.
+func All(r *run.Run) ([]*Layer, error) {
+	inputs, err := workspace.Prepare(r)
+	if err != nil {
+		return nil, err
+	}
+	if names := unused(r.Credentials); len(names) > 0 {
+		r.Say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
+	}
+	var layers []*Layer
+	for _, config := range r.Environment.Layers {
+		name := r.Environment.LayerName(config)
+		if r.OnlyLayer != "" && r.OnlyLayer != name {
+			continue
+		}
+		l := &Layer{
+			Run: r, Config: config, Name: name, Inputs: inputs,
+			Key: r.Environment.StateKey(config),
+			Dir: r.Path("repository", r.Environment.Dir(config)),
+			Row: &run.LayerResult{Name: name, Changes: map[string]int{}},
+		}
+		if err := workspace.RefuseForeign(r, r.Environment, r.Environment.Dir(config)); err != nil {
+			return nil, err
+		}
+		env, err := l.Variables()
+		if err != nil {
+			return nil, err
+		}
+		l.Tool = tofu.Runner{Dir: l.Dir, Env: env, Stderr: &l.Printed}
+		r.Result.Layers = append(r.Result.Layers, l.Row)
+		layers = append(layers, l)
+	}
+	return layers, nil
+}
+
+// Each runs f on every chosen layer, in order, connected to its state.
+func Each(ctx context.Context, r *run.Run, f func(*Layer) error) error {
+	layers, err := All(r)
+	if err != nil {
+		return err
+	}
+	for _, l := range layers {
+		if err := l.Init(ctx); err != nil {
+			return err
+		}
+		if err := f(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Init connects the layer to its state.
+func (l *Layer) Init(ctx context.Context) (err error) {
+	// The state must be complete, and encrypted, before tofu looks at it.
+	if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
+		return err
+	}
+	config, err := l.settings()
+	if err != nil {
+		return err
+	}
+	return l.Timed("init "+l.Name, func() error {
+		code, err := l.Tool.Run(ctx, &l.Printed, config.Args()...)
+		if err != nil || code != tofu.ExitOK {
+			return l.refuseProvider(l.Printed.String(), l.Failed(ctx, "init", err))
+		}
+		l.Printed.Reset()
+		return workspace.RefuseFetched(l.Run, l.Environment, l.Dir, l.Path("data", l.FileName()))
+	})
+}
+
+// settings tell tofu where the state is, and not to change a lock file that exists.
+func (l *Layer) settings() (config tofu.Init, err error) {
+	if l.Store != nil {
+		config.Backend = l.Bucket().Backend(l.Key)
+	} else {
+		config.Backend = l.Server().Backend(l.Key)
+	}
+	_, err = os.Stat(l.LockFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tofu.Init{}, err
+	}
+	config.ReadOnly = err == nil
+	return config, nil
+}
+
+// LockFile is the layer's lock file of providers, in the work folder.
+func (l *Layer) LockFile() string { return filepath.Join(l.Dir, tofu.LockFile) }
+
+// FileName is the layer's name as the name of a file.
+func (l *Layer) FileName() string { return strings.ReplaceAll(l.Name, "/", "--") }
+
+// PlanFile is where the layer's plan is saved, in the work folder.
+func (l *Layer) PlanFile() string { return l.Path("plans", l.FileName()) }
+
+// Call is the command that calls a stage on this layer, for a hint.
+func (l *Layer) Call(stage string) string {
+	command := "dagger call " + stage + " --env=" + l.Env
+	if len(l.Environment.Layers) > 1 {
+		command += " --layer=" + l.Name
+	}
+	return command
+}
+
+// Reportf adds a line to the report.
+func (l *Layer) Reportf(format string, args ...any) {
+	l.Report.WriteString(l.Name + ": " + printable.Terminal(fmt.Sprintf(format, args...)) + "\n")
+}

@@ -1,0 +1,108 @@
+package layer
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"slipway/internal/plan"
+	"slipway/internal/report"
+	"slipway/internal/tofu"
+)
+
+// Plan makes a plan, saves it in PlanFile, and reduces it to what may be shown. A plan without
+// changes is not read back: that takes another key derivation and tells nothing.
+func (l *Layer) Plan(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
+	summary, code, err := l.plan(ctx, config)
+	if err != nil {
+		return plan.Summary{}, err
+	}
+	if code == tofu.ExitOK {
+		l.Warn()
+		return summary, nil
+	}
+	return l.ReadPlan(ctx)
+}
+
+// PlanForDrift is Plan, and also reads a plan without changes back that has found drift.
+func (l *Layer) PlanForDrift(ctx context.Context) (plan.Summary, error) {
+	summary, code, err := l.plan(ctx, tofu.Plan{})
+	if err != nil {
+		return plan.Summary{}, err
+	}
+	if code == tofu.ExitOK && len(summary.Drift) == 0 {
+		l.Warn()
+		return summary, nil
+	}
+	return l.ReadPlan(ctx)
+}
+
+// plan makes a plan. Its summary has only what the events tell: drift.
+func (l *Layer) plan(ctx context.Context, config tofu.Plan) (summary plan.Summary, code int, err error) {
+	config.Out = l.PlanFile()
+	l.Say("%s: planning", l.Name)
+	err = l.Timed("plan "+l.Name, func() (err error) {
+		code, err = l.Events(ctx, func(e tofu.Event) { summary.Drift = append(summary.Drift, driftIn(e)...) }, config.Args()...)
+		if err != nil || code == tofu.ExitError {
+			return l.Failed(ctx, "plan", err)
+		}
+		return nil
+	})
+	return summary, code, err
+}
+
+// driftIn is the drift that an event tells.
+func driftIn(e tofu.Event) []plan.Drift {
+	if e.Type != tofu.ResourceDrift {
+		return nil
+	}
+	return []plan.Drift{{Address: e.Change.Resource.Address, Deleted: e.Change.Action == "delete"}}
+}
+
+// ReadPlan reads the saved plan and reduces it to what may be shown.
+func (l *Layer) ReadPlan(ctx context.Context) (summary plan.Summary, err error) {
+	err = l.Timed("show "+l.Name, func() error {
+		var values []string
+		unread, code, err := l.Tool.Read(ctx, func(output io.Reader) (err error) {
+			summary, values, err = plan.Read(output)
+			return err
+		}, tofu.ShowPlanArgs(l.PlanFile())...)
+		if err != nil || code != tofu.ExitOK {
+			return l.Failed(ctx, "show", err)
+		}
+		if unread != nil {
+			return unread
+		}
+		l.Mask.AddMarked(values...) // for the errors of an apply of this plan
+		l.Warn()
+		if summary.Errored {
+			return fmt.Errorf("the plan of %s is incomplete and cannot be applied", l.Name)
+		}
+		return nil
+	})
+	for _, action := range plan.Actions {
+		if n := summary.Count(action); n > 0 {
+			l.Row.Changes[string(action)] = n
+		}
+	}
+	l.Row.Outputs = len(summary.Outputs)
+	l.Creates, l.Replaces = summary.Creates(), summary.Replaces()
+	return summary, err
+}
+
+// ForgetPlan has the result say nothing of the last plan: it was only made to be read.
+func (l *Layer) ForgetPlan() {
+	clear(l.Row.Changes)
+	l.Row.Outputs, l.Creates = 0, nil
+}
+
+// consoleRoom is how many bytes a summary takes on a terminal.
+const consoleRoom = 256 << 10
+
+// Show adds the summary of a plan to the report.
+func (l *Layer) Show(summary plan.Summary) {
+	one := report.Environment{Name: l.Name, Layers: []report.Layer{{Name: l.Name, Summary: summary.Relevant()}}}
+	l.Report.Add(func(mask func(string) string) string {
+		return report.Console(report.Report{Environments: []report.Environment{one.Masked(mask)}}, consoleRoom)
+	})
+}

@@ -1,0 +1,65 @@
+package layer
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"slipway/internal/state"
+)
+
+// tofuVariables are prefixes of the names that OpenTofu and its providers read. Of the
+// credentials, tofu is given these and no others: a password that only Ansible needs is not in
+// the environment of every provider.
+var tofuVariables = []string{
+	"TF_VAR_", "TF_TOKEN_", "TF_HTTP_USERNAME", "TF_HTTP_PASSWORD",
+	"ARM_", "AWS_", "AZURE_", "CLOUDFLARE_", "DIGITALOCEAN_", "GITHUB_", "GITLAB_", "GOOGLE_",
+	"HCLOUD_", "HETZNER_", "KUBE_", "LINODE_", "NETBOX_", "OS_", "OSC_", "OUTSCALE_", "OVH_", "PG", "PM_",
+	"PROXMOX_VE_", "SCALEWAY_", "SCW_", "VAULT_", "VSPHERE_",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+}
+
+func forTofu(variable string) bool {
+	return slices.ContainsFunc(tofuVariables, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
+}
+
+// Variables are the whole environment of tofu. Only PATH is inherited.
+func (l *Layer) Variables() ([]string, error) {
+	encryption, err := l.Encryption()
+	if err != nil {
+		return nil, err
+	}
+	env := []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + l.Path("home"),
+		"TMPDIR=" + l.Path("tmp"),
+		"TF_DATA_DIR=" + l.Path("data", l.FileName()),
+		// Not the user's own: what a run does follows from the repository.
+		"TF_CLI_CONFIG_FILE=/dev/null",
+		"TF_IN_AUTOMATION=1",
+		"TF_INPUT=0",
+		"CHECKPOINT_DISABLE=1",
+		"TF_ENCRYPTION=" + encryption,
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Credentials)) {
+		if forTofu(name) {
+			env = append(env, name+"="+l.Credentials[name])
+		}
+	}
+	if l.Store != nil {
+		env = append(env, l.Bucket().Environment()...)
+	}
+	return env, nil
+}
+
+// unused names the credentials that no tool is given.
+func unused(credentials map[string]string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
+		if name != state.Passphrase && name != state.PreviousPassphrase && !forTofu(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,137 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/redact"
+	"slipway/internal/refusal"
+	"slipway/internal/secrets"
+)
+
+// IdentityHint says how the age identity is given.
+const IdentityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
+
+// ReadIdentity reads the age identity from its file, and masks it.
+func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return secrets.Identity{}, refusal.New(IdentityHint, "no age identity is given")
+	}
+	if err != nil {
+		return secrets.Identity{}, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "#") {
+			mask.Add(strings.TrimSpace(line))
+		}
+	}
+	identity, err := secrets.ParseIdentity(string(text))
+	if err != nil {
+		return secrets.Identity{}, refusal.New(IdentityHint, "%v", err)
+	}
+	return identity, nil
+}
+
+// openFiles decrypts SOPS files, and masks what is secret in them. A later file wins.
+func openFiles(repository fs.FS, files []string, identity secrets.Identity, mask *Mask) (map[string]string, error) {
+	credentials := map[string]string{}
+	for _, name := range files {
+		data, err := fs.ReadFile(repository, name)
+		if err != nil {
+			return nil, err
+		}
+		values, err := secrets.Decrypt(name, data, identity)
+		if err != nil {
+			return nil, secrets.Refuse(name, err)
+		}
+		for variable, value := range values {
+			credentials[variable] = value
+			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
+				mask.Add(value)
+			}
+		}
+	}
+	return credentials, nil
+}
+
+// settings are variables that stand among the credentials and are not secret: masking
+// "Default" or a region wherever it occurs would only make texts unreadable.
+var settings = []string{
+	"AWS_DEFAULT_REGION", "AWS_REGION", "OS_AUTH_URL", "OS_DOMAIN_NAME", "OS_IDENTITY_API_VERSION", "OS_INTERFACE", "OS_PROJECT_DOMAIN_NAME",
+	"OS_PROJECT_NAME", "OS_REGION_NAME", "OS_TENANT_NAME", "OS_USER_DOMAIN_NAME", "OVH_ENDPOINT", "SCW_DEFAULT_REGION", "SCW_DEFAULT_ZONE",
+}
+
+// refuseUnset names the variables that a template leaves to be set, and that are not.
+func refuseUnset(repository fs.FS, files []string, credentials map[string]string) error {
+	for _, name := range files {
+		data, err := fs.ReadFile(repository, name+".example")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		template, err := secrets.ReadDotenv(data)
+		if err != nil {
+			return refusal.New("$EDITOR "+name+".example", "%s.example is not a dotenv file", name)
+		}
+		var unset []string
+		for _, variable := range slices.Sorted(maps.Keys(template)) {
+			if template[variable] == "" && credentials[variable] == "" {
+				unset = append(unset, variable)
+			}
+		}
+		if len(unset) > 0 {
+			return refusal.New(setCommand(name, unset[0]), "%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
+		}
+	}
+	return nil
+}
+
+// ownRecipients can read the environment's own credentials, its last file. They may recover it
+// and apply a plan, even one that was made with fewer credentials.
+func ownRecipients(repository fs.FS, e *environment.Environment) ([]string, error) {
+	if len(e.CredentialFiles) == 0 {
+		return nil, nil
+	}
+	own := e.CredentialFiles[len(e.CredentialFiles)-1]
+	data, err := fs.ReadFile(repository, own)
+	if err != nil {
+		return nil, err
+	}
+	recipients, err := secrets.Recipients(own, data)
+	if err != nil {
+		return nil, secrets.Refuse(own, err)
+	}
+	return recipients, nil
+}
+
+// credentialFiles are those that the command opens.
+func (r *Run) credentialFiles() ([]string, error) {
+	if r.command.Reads {
+		return r.Environment.FilesToPlan(), r.Environment.NeedPlanCredentials()
+	}
+	return r.Environment.CredentialFiles, r.Environment.NeedCredentials()
+}
+
+// SetCommand sets a variable in the environment's own credentials.
+func (r *Run) SetCommand(variable string) string { return setCommand(r.ownFile(), variable) }
+
+func setCommand(file, variable string) string {
+	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", file, variable)
+}
+
+// ownFile is the file with the environment's own credentials.
+func (r *Run) ownFile() string {
+	if files, _ := r.credentialFiles(); len(files) > 0 {
+		return files[len(files)-1]
+	}
+	return "credentials/" + r.Env + ".enc.env"
+}

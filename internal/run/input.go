@@ -1,0 +1,75 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+)
+
+// refuseInput refuses what no command may read or use, before anything is read.
+func (r *Run) refuseInput() error {
+	if err := RefuseProxies(os.Getenv); err != nil {
+		return err
+	}
+	return refuseLinks(r.Repository)
+}
+
+// refuseLinks refuses a symbolic link that leads out of the repository, directly or through
+// others: its target would be read as if it had been reviewed. An absolute link counts as one
+// that leads out, wherever it points: the repository may be elsewhere tomorrow.
+func refuseLinks(repository string) error {
+	root, err := os.OpenRoot(repository)
+	if errors.Is(err, fs.ErrNotExist) || repository == "" {
+		return nil // of a command that needs none
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			switch entry.Name() {
+			case ".git", ".terraform", ".slipway", "node_modules": // which nothing reads
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.Type()&fs.ModeSymlink == 0 {
+			return nil
+		}
+		// An os.Root follows a link, and refuses to leave. A broken link reads as nothing.
+		if _, err := root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return refusal.New("git rm -- "+printable.Word(name), "%s is a symbolic link that leads out of the repository, or a loop", printable.Line(name))
+		}
+		return nil
+	})
+}
+
+// proxyVariables name the proxies that programs take.
+var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
+
+// RefuseProxies refuses a proxy's password that would cross the network unencrypted. Get returns
+// an environment variable.
+func RefuseProxies(get func(string) string) error {
+	for _, name := range proxyVariables {
+		at, err := url.Parse(get(name))
+		if err == nil && at.User != nil && at.Scheme != "https" && !loopback(at.Hostname()) {
+			return refusal.New("write it as https://…, or without user and password", "%s sends a password to %s without encryption", name, printable.Line(at.Hostname()))
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}

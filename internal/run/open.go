@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"slipway/internal/environment"
+	"slipway/internal/marker"
+	"slipway/internal/pins"
+	"slipway/internal/refusal"
+	"slipway/internal/state"
+)
+
+// OpenCredentials reads the environment and opens its credentials. No server is asked yet.
+func (r *Run) OpenCredentials() (err error) {
+	repository := os.DirFS(r.Repository)
+	if r.Environment, err = environment.Load(repository, r.Env); err != nil {
+		return err
+	}
+	if err := r.refuseLayer(); err != nil {
+		return err
+	}
+	files, err := r.credentialFiles()
+	if err != nil {
+		return err
+	}
+	if r.Identity, err = ReadIdentity(r.IdentityFile, r.Mask); err != nil {
+		return err
+	}
+	if r.Credentials, err = openFiles(repository, files, r.Identity, r.Mask); err != nil {
+		return err
+	}
+	if err := refuseUnset(repository, files, r.Credentials); err != nil {
+		return err
+	}
+	if n := r.Mask.TooShort(); n > 0 {
+		r.Say("note: %d of the credentials are shorter than 4 characters and cannot be masked", n)
+	}
+	if r.Recipients, err = ownRecipients(repository, r.Environment); err != nil {
+		return err
+	}
+	if r.Environment.State.S3 == nil {
+		return nil
+	}
+	for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if r.Credentials[variable] == "" {
+			return refusal.New(r.SetCommand(variable), "the credentials of %s have no %s, which opens the state's bucket", r.Env, variable)
+		}
+	}
+	r.Store = state.Open(r.Bucket())
+	return nil
+}
+
+func (r *Run) refuseLayer() error {
+	if r.OnlyLayer == "" {
+		return nil
+	}
+	var names []string
+	for _, l := range r.Environment.Layers {
+		names = append(names, r.Environment.LayerName(l))
+	}
+	if !slices.Contains(names, r.OnlyLayer) {
+		return refusal.New(fmt.Sprintf("the layers of %s are %s", r.Env, strings.Join(names, ", ")), "environment %s has no layer %q", r.Env, r.OnlyLayer)
+	}
+	return nil
+}
+
+// OpenStore makes sure that the store belongs to the environment, before any tool starts.
+func (r *Run) OpenStore(ctx context.Context) error {
+	// Refuses a missing or weak passphrase.
+	if _, err := r.Encryption(); err != nil {
+		return err
+	}
+	if r.Store == nil {
+		return nil
+	}
+	data, err := r.Store.Read(ctx, r.MarkerKey())
+	if errors.Is(err, state.ErrNone) {
+		return refusal.New("dagger call bootstrap --env="+r.Env, "%s has not been prepared for environment %s", r.Store.Name(), r.Env)
+	}
+	if err != nil {
+		return err
+	}
+	return r.CheckMarker(data)
+}
+
+// MarkerKey is the key of the object that marks the store as the environment's.
+func (r *Run) MarkerKey() string { return r.Env + "/environment.json" }
+
+// CheckMarker refuses the marker of another environment, or one made with another passphrase.
+func (r *Run) CheckMarker(data []byte) error {
+	m, err := marker.Read(data)
+	if err != nil {
+		return fmt.Errorf("the marker %s in %s: %w", r.MarkerKey(), r.Store.Name(), err)
+	}
+	if m.Environment != r.Env {
+		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "%s belongs to environment %q", r.Store.Name(), m.Environment)
+	}
+	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
+		if m.ProvedBy(r.Credentials[variable]) {
+			return nil
+		}
+	}
+	return refusal.New("git log -p -- "+r.ownFile(), "%s in the credentials of %s is not the passphrase that encrypts its state", state.Passphrase, r.Env)
+}
+
+// Encryption is the value of TF_ENCRYPTION. It is an error if the passphrase is missing or weak.
+func (r *Run) Encryption() (string, error) {
+	return state.Encryption(r.Credentials[state.Passphrase], r.Credentials[state.PreviousPassphrase])
+}
+
+// Bucket is where the state is, with the keys to it.
+func (r *Run) Bucket() state.S3 {
+	store := r.Environment.State.S3
+	return state.S3{
+		Bucket: store.Bucket, Endpoint: store.Endpoint, Region: store.Region,
+		AccessKey: r.Credentials["AWS_ACCESS_KEY_ID"], SecretKey: r.Credentials["AWS_SECRET_ACCESS_KEY"],
+	}
+}
+
+// Server keeps the state where no bucket does.
+func (r *Run) Server() state.HTTP {
+	if r.Environment.State.HTTP == nil {
+		return state.HTTP{}
+	}
+	return state.HTTP{Address: r.Environment.State.HTTP.Address, Username: r.Credentials["TF_HTTP_USERNAME"], Password: r.Credentials["TF_HTTP_PASSWORD"]}
+}
+
+// StateStamp reads the stamp of a state. It is zero if there is no state yet.
+func (r *Run) StateStamp(ctx context.Context, key string) (state.Stamp, error) {
+	read := r.Server().Stamp
+	if r.Store != nil {
+		read = r.Store.Stamp
+	}
+	stamp, err := read(ctx, key)
+	if errors.Is(err, state.ErrNone) {
+		err = nil
+	}
+	return stamp, err
+}
+
+// Pins are the images that this container was made of; nil if nothing names them.
+func (r *Run) Pins() ([]pins.Pin, error) {
+	if r.PinsFile == "" {
+		return nil, nil
+	}
+	list, err := pins.ReadFile(r.PinsFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// BuildsProviders says whether this machine builds the providers itself, from source. Their
+// checksums fit no other machine.
+func (r *Run) BuildsProviders() (bool, error) {
+	list, err := r.Pins()
+	return slices.ContainsFunc(list, func(p pins.Pin) bool { return p.Name == "PROVIDERS" }), err
+}

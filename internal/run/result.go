@@ -1,0 +1,142 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/report"
+)
+
+// Exit codes of every command.
+const (
+	Done     = 0 // done, or nothing to change
+	Failed   = 1 // refused or failed
+	Changes  = 2 // done, and there are changes
+	BadInput = 3 // refused before anything changed; the hint says the next command
+)
+
+// A Result is what /out/result.json holds.
+type Result struct {
+	Version     int            `json:"version"` // 1
+	Stage       string         `json:"stage"`   // name of the command
+	Environment string         `json:"environment,omitempty"`
+	RunID       string         `json:"run_id,omitempty"`
+	ExitCode    int            `json:"exit_code"`
+	Status      string         `json:"status"` // done, changes, failed or refused
+	Layers      []*LayerResult `json:"layers,omitempty"`
+	Digest      string         `json:"digest,omitempty"` // of a plan
+	Error       string         `json:"error,omitempty"`
+	Hint        string         `json:"hint,omitempty"` // the exact next command
+	Seconds     float64        `json:"seconds"`
+	Timings     []Timing       `json:"timings,omitempty"`
+}
+
+// A LayerResult is what became of one layer.
+type LayerResult struct {
+	Name    string         `json:"name"`
+	Changes map[string]int `json:"changes"` // by action, such as create; only those that occur
+	Outputs int            `json:"outputs"` // how many change
+	Applied bool           `json:"applied"`
+}
+
+// A Timing says how long a step took.
+type Timing struct {
+	Step    string  `json:"step"`
+	Seconds float64 `json:"seconds"`
+}
+
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// End writes the result and the report, and returns the exit code. Main calls it.
+func (r *Run) End(err error) int {
+	result := &r.Result
+	var input *refusal.Error
+	switch {
+	case errors.As(err, &input):
+		result.ExitCode, result.Status, result.Hint = BadInput, "refused", input.Hint
+	case err != nil:
+		result.ExitCode, result.Status = Failed, "failed"
+	case r.Changed:
+		result.ExitCode, result.Status = Changes, "changes"
+	default:
+		result.ExitCode, result.Status = Done, "done"
+	}
+	if err != nil {
+		result.Error, result.Hint = printable.Log(err.Error()), printable.Log(result.Hint)
+	}
+	result.Seconds = seconds(time.Since(r.Begun))
+	r.Mask.Settle()
+	result.Error, result.Hint = r.Mask.String(result.Error), r.Mask.String(result.Hint)
+	text := r.Report.Masked(r.Mask.String)
+	fmt.Fprint(r.Stdout, printable.Log(text+r.Mask.String(r.Complaints.String())))
+	if err := r.write(text); err != nil {
+		fmt.Fprintf(r.Stderr, "slipway: error: %v\n", err)
+		if result.ExitCode != BadInput {
+			result.ExitCode = Failed
+		}
+	}
+	if result.Error != "" {
+		fmt.Fprint(r.Stderr, "slipway: error: "+result.Error+"\n")
+	}
+	if result.Hint != "" {
+		fmt.Fprint(r.Stderr, "slipway: hint: "+result.Hint+"\n")
+	}
+	return result.ExitCode
+}
+
+// write leaves result.json and summary.md. The report and the error are masked already, field
+// by field: a mask over the whole file would also hide names of fields and actions where a
+// secret happens to be called the same.
+func (r *Run) write(report string) error {
+	data, err := json.MarshalIndent(r.Result, "", "  ")
+	if err != nil {
+		return err
+	}
+	summary := r.summary(report)
+	if r.command.Summary != nil {
+		if summary, err = r.command.Summary(r); err != nil {
+			return err
+		}
+	}
+	return errors.Join(r.Leave("result.json", append(data, '\n')), r.Leave("summary.md", []byte(summary)))
+}
+
+// Leave writes a file for whoever called, below the folder of the results.
+func (r *Run) Leave(name string, data []byte) error {
+	path := filepath.Join(r.Out, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
+// LeaveChanged leaves a new version of a file of the repository.
+func (r *Run) LeaveChanged(name string, data []byte) error {
+	return r.Leave(filepath.Join("changed", name), data)
+}
+
+// SummaryRoom is how many bytes of a summary GitHub takes in a comment.
+const SummaryRoom = 65536
+
+// summary is the report as Markdown.
+func (r *Run) summary(text string) string {
+	title := r.Result.Stage
+	if r.Result.Environment != "" {
+		title += " of " + r.Result.Environment
+	}
+	summary := fmt.Sprintf("## %s: %s\n\n", title, r.Result.Status)
+	if text != "" {
+		summary += report.Block(strings.Split(strings.TrimSpace(text), "\n"), SummaryRoom/2)
+	}
+	if r.Result.Error != "" {
+		summary += "\n" + report.Block(strings.Split(r.Result.Error, "\n"), SummaryRoom/4)
+	}
+	return summary
+}

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/journal"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+)
+
+// Options are those that all commands share.
+type Options struct {
+	Env       string // folder below environments/; empty: none, or all
+	OnlyLayer string // empty: all
+	ID        string // of the run; no other has it
+
+	Repository   string // it is only read
+	Work         string // a tmpfs, the only place where plaintext may touch a file
+	Out          string // receives result.json, summary.md and what is sealed
+	IdentityFile string // of the age identity
+	PinsFile     string // names the images of this container; it need not exist
+
+	Deadline  time.Duration // after which the tools are stopped gently; 0: none
+	Beat      journal.Beat  // heartbeat of the journal; zero: the default
+	DeadAfter time.Duration // silence after which a run counts as dead; 0: the default
+
+	Stdout io.Writer // receives the report
+	Stderr io.Writer // receives the progress
+}
+
+// A Run is one command at work.
+type Run struct {
+	Options
+	Begun   time.Time
+	Result  Result
+	Report  Page // for the console and the summary
+	Mask    *Mask
+	Changed bool // there are changes: the exit code is Changes
+
+	// What is open. A command says what it needs by its Opens.
+	Environment *environment.Environment
+	Identity    secrets.Identity
+	Recipients  []string // age recipients who can read the environment's own credentials
+	Credentials map[string]string
+	Store       *state.Store // nil: the state is behind HTTP
+
+	// Complaints are what tools said of their failures. They go to the console, and into no
+	// file that is kept.
+	Complaints strings.Builder
+
+	command Command
+}
+
+// New returns a run of a command. Main is for all but tests.
+func New(c Command, o Options) *Run {
+	r := &Run{Options: o, Begun: time.Now(), Mask: NewMask(), command: c}
+	r.Result = Result{Version: 1, Stage: c.Name, Environment: o.Env, RunID: o.ID}
+	r.DeadAfter = cmp.Or(r.DeadAfter, journal.DeadAfter)
+	r.Beat = cmp.Or(r.Beat, journal.DefaultBeat)
+	return r
+}
+
+// Main runs a command and returns its exit code. Whatever happens, it leaves a result.
+func Main(ctx context.Context, c Command, o Options) int {
+	r := New(c, o)
+	if o.Deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Deadline)
+		defer cancel()
+	}
+	secrets.LogTo(console{r})
+	err := r.refuseInput()
+	if err == nil {
+		err = r.work(ctx)
+	}
+	if ctx.Err() != nil {
+		err = errors.Join(errors.New("the run was stopped before it finished"), err)
+	}
+	return r.End(err)
+}
+
+// work opens what the command needs, and runs it.
+func (r *Run) work(ctx context.Context) error {
+	err := r.Open(ctx)
+	switch {
+	case err == nil:
+		return r.command.Run(ctx, r)
+	case r.command.Unopened != nil:
+		return r.command.Unopened(ctx, r, err)
+	}
+	return err
+}
+
+// Open opens what the command needs. Main does it.
+func (r *Run) Open(ctx context.Context) error {
+	switch r.command.Opens {
+	case Credentials:
+		return r.Timed("open", r.OpenCredentials)
+	case State:
+		return r.Timed("open", func() error {
+			if err := r.OpenCredentials(); err != nil {
+				return err
+			}
+			return r.OpenStore(ctx)
+		})
+	}
+	return nil
+}
+
+// A Word is shown as it is in a line of progress, though a secret may be called the same: a
+// word of ours or of OpenTofu, or a name from the repository.
+type Word string
+
+// Say prints a line of progress. Its arguments are masked, its format is not.
+func (r *Run) Say(format string, args ...any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			if !r.isName(arg) {
+				args[i] = r.Mask.String(arg)
+			}
+		case error:
+			args[i] = r.Mask.String(arg.Error())
+		case fmt.Stringer:
+			args[i] = r.Mask.String(arg.String())
+		}
+	}
+	fmt.Fprint(r.Stderr, printable.Log(fmt.Sprintf(format+"\n", args...)))
+}
+
+// isName says whether a text is the name of the environment or of one of its layers.
+func (r *Run) isName(text string) bool {
+	return text == r.Env || slices.ContainsFunc(r.Result.Layers, func(l *LayerResult) bool { return l.Name == text })
+}
+
+// A console is where libraries log: to the progress, masked.
+type console struct{ *Run }
+
+func (c console) Write(p []byte) (int, error) {
+	_, err := io.WriteString(c.Stderr, printable.Terminal(c.Mask.String(string(p))))
+	return len(p), err
+}
+
+// Timed runs a step and notes how long it took.
+func (r *Run) Timed(step string, f func() error) error {
+	begin := time.Now()
+	err := f()
+	r.Result.Timings = append(r.Result.Timings, Timing{step, seconds(time.Since(begin))})
+	return err
+}
+
+// Path joins names below the work folder.
+func (r *Run) Path(names ...string) string {
+	return filepath.Join(append([]string{r.Work}, names...)...)
+}
+
+// Confirmed refuses to go on unless given, the value of --confirm, is the environment's name.
+func (r *Run) Confirmed(given, why string) error {
+	if given == r.Env {
+		return nil
+	}
+	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", r.Result.Stage, r.Env, r.Env)
+	if given != "" {
+		return refusal.New(command, "--confirm is %q and not the environment's name, %s", given, r.Env)
+	}
+	return refusal.New(command, "%s", why)
+}

@@ -1,0 +1,139 @@
+package sealedplan
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"slipway/internal/layer"
+	"slipway/internal/manifest"
+	"slipway/internal/plan"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+	"slipway/internal/workspace"
+)
+
+const (
+	planName     = "plan.age"
+	manifestName = "manifest.json"
+)
+
+// A Sealer seals the plans of one run.
+type Sealer struct {
+	Commit   string        // of the files, for the manifest; may be empty
+	Base     string        // commit that they are to be merged into; may be empty
+	Keep     bool          // in the state's bucket, too
+	Lifetime time.Duration // after which the plan can no longer be applied
+
+	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
+	parts    []manifest.Part
+}
+
+var commitPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+// Check refuses what cannot stand in a manifest, before anything is planned.
+func (s *Sealer) Check(r *run.Run) error {
+	for flag, value := range map[string]string{"--commit": s.Commit, "--base": s.Base} {
+		if value != "" && !commitPattern.MatchString(value) {
+			return refusal.New("git rev-parse HEAD", "%s is %q, which is not the hash of a commit", flag, value)
+		}
+	}
+	if s.Keep && r.Store == nil {
+		return refusal.New("dagger call plan-files --env="+r.Env+" export --path=.slipway/plan", "the state of %s is not in a bucket, so its plan cannot be kept there", r.Env)
+	}
+	if s.Programs == nil {
+		s.Programs = digestPrograms()
+	}
+	return nil
+}
+
+// Digest is that of the plans that were sealed: what a reviewer approves.
+func (s *Sealer) Digest(r *run.Run) string { return manifest.PlanDigest(r.Env, s.parts) }
+
+// Seal leaves the sealed plan of a layer among the results, and in the state's bucket if it is to
+// be kept. With after, the name of an earlier layer that changes, there is no plan to seal: this
+// layer has to be planned again then.
+func (s *Sealer) Seal(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
+	bindings, err := bind(ctx, l, s.Programs)
+	if err != nil {
+		return err
+	}
+	if bindings.LockFile, err = lockFileDigest(l); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	m := manifest.Manifest{
+		RunID: l.ID, Environment: l.Env, Layer: l.Name, Commit: s.Commit, Base: s.Base,
+		Created: now, Expires: now.Add(s.Lifetime), After: after, Bindings: bindings,
+		Changes: !summary.Empty(), Losses: summary.Losses(),
+	}
+	var sealed []byte
+	if after == "" {
+		data, err := workspace.Folder(l.Run).Read(workspace.Inside(l.Run, l.PlanFile()))
+		if err != nil {
+			return err
+		}
+		if sealed, err = secrets.Envelope(data, l.Recipients); err != nil {
+			return err
+		}
+		m.Plan = manifest.Digest(sealed)
+	}
+	data, err := manifest.Seal(m, l.Credentials[state.Passphrase])
+	if err != nil {
+		return err
+	}
+	s.parts = append(s.parts, manifest.Part{Layer: l.Name, Data: data})
+	folder := folderOf(l)
+	if err := l.Leave(folder+manifestName, data); err != nil {
+		return err
+	}
+	if sealed != nil {
+		if err := l.Leave(folder+planName, sealed); err != nil {
+			return err
+		}
+	}
+	if !s.Keep {
+		return nil
+	}
+	return s.keep(ctx, l, sealed, data)
+}
+
+// folderOf is the folder of a layer's sealed plan among the results.
+func folderOf(l *layer.Layer) string { return "plan/" + l.FileName() + "/" }
+
+// kept is the folder of a layer's plan in the bucket, by what it is a plan of.
+func kept(l *layer.Layer) string { return keptPlans(l) + l.Inputs[len("sha256:"):] + "/" }
+
+func keptPlans(l *layer.Layer) string { return "plans/" + l.Key + "/" }
+
+// keep puts a sealed plan into the bucket, in place of an earlier one of the same files, and
+// removes those that have expired.
+func (s *Sealer) keep(ctx context.Context, l *layer.Layer, sealed, data []byte) error {
+	if sealed != nil {
+		if err := l.Store.Write(ctx, kept(l)+planName, sealed); err != nil {
+			return err
+		}
+	}
+	// Last, because what it refers to must exist.
+	if err := l.Store.Write(ctx, kept(l)+manifestName, data); err != nil {
+		return err
+	}
+	objects, err := l.Store.List(ctx, keptPlans(l))
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if o.Age > s.Lifetime+24*time.Hour {
+			if err := l.Store.Remove(ctx, o.Key); err != nil {
+				return err
+			}
+		}
+	}
+	if sealed != nil {
+		fmt.Fprintf(&l.Report, "%s: the plan is kept until it is applied, or until %s\n", l.Name, time.Now().Add(s.Lifetime).UTC().Format(time.DateOnly))
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package sealedplan
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"slipway/internal/layer"
+	"slipway/internal/manifest"
+	"slipway/internal/plan"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/state"
+	"slipway/internal/workspace"
+)
+
+// A Source is where sealed plans come from.
+type Source struct {
+	Folder string // results of a plan; empty: the plans that are kept in the state's bucket
+	Digest string // of the plan that is meant; empty: whichever is found
+
+	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
+}
+
+// A Plan is the sealed plan of one layer, verified.
+type Plan struct {
+	manifest.Manifest
+	data   []byte // manifest.json
+	sealed []byte // plan.age
+}
+
+// Made is when the plan was made.
+func (p Plan) Made() string { return p.Created.Format(time.RFC3339) }
+
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// CheckDigest refuses what cannot be the digest of a plan.
+func (s *Source) CheckDigest(r *run.Run) error {
+	if s.Digest != "" && !digestPattern.MatchString(s.Digest) {
+		return refusal.New("dagger call plan --env="+r.Env+" --keep   # shows it", "--digest is %q, which is not the digest of a plan", s.Digest)
+	}
+	return nil
+}
+
+// PlanCommand makes a plan that replaces one that is refused.
+func (s *Source) PlanCommand(r *run.Run) string {
+	command := "dagger call plan --env=" + r.Env
+	if s.Folder != "" {
+		command = "dagger call plan-files --env=" + r.Env
+	}
+	if r.OnlyLayer != "" {
+		command += " --layer=" + r.OnlyLayer
+	}
+	if s.Folder != "" {
+		return command + " export --path=.slipway/plan"
+	}
+	return command + " --keep"
+}
+
+// Options are what the current command has of it: --layer and --plan.
+func (s *Source) Options(r *run.Run) string {
+	option := ""
+	if r.OnlyLayer != "" {
+		option = " --layer=" + r.OnlyLayer
+	}
+	if s.Folder != "" {
+		option += " --plan=.slipway/plan"
+	}
+	return option
+}
+
+func (s *Source) refuse(r *run.Run, format string, args ...any) error {
+	return refusal.New(s.PlanCommand(r), format, args...)
+}
+
+// Find returns the verified plans of the chosen layers, and their digest. It refuses plans other
+// than those that Digest names.
+func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer) (plans []Plan, digest string, err error) {
+	if s.Programs == nil {
+		s.Programs = digestPrograms()
+	}
+	var parts []manifest.Part
+	for _, l := range layers {
+		p, err := s.verify(ctx, l)
+		if err != nil {
+			return nil, "", err
+		}
+		plans = append(plans, p)
+		parts = append(parts, manifest.Part{Layer: l.Name, Data: p.data})
+	}
+	digest = manifest.PlanDigest(r.Env, parts)
+	if s.Digest != "" && s.Digest != digest {
+		p := plans[0]
+		return nil, "", s.refuse(r, "the plan of %s has the digest %s, by run %s at %s, and not %s", r.Env, digest, p.RunID, p.Created.Format("2006-01-02 15:04:05"), s.Digest)
+	}
+	return plans, digest, nil
+}
+
+// verify finds the plan of a layer and compares everything that it is bound to. The refusal names
+// the first difference. Only the lock file is left for later.
+func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
+	read, where := s.files(ctx, l)
+	data, err := read(manifestName)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, state.ErrNone) {
+		return Plan{}, s.refuse(l.Run, "there is no plan of %s in %s", l.Name, where)
+	}
+	if err != nil {
+		return Plan{}, err
+	}
+	m, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
+	if err != nil {
+		return Plan{}, s.refuse(l.Run, "the plan of %s: %v", l.Name, err)
+	}
+	p := Plan{Manifest: m, data: data}
+	switch {
+	case m.Environment != l.Env:
+		return p, s.refuse(l.Run, "the plan is one of environment %s", m.Environment)
+	case m.Layer != l.Name:
+		return p, s.refuse(l.Run, "the plan is one of layer %s and not of %s", m.Layer, l.Name)
+	case !time.Now().Before(m.Expires):
+		return p, s.refuse(l.Run, "the plan of %s has expired, at %s", l.Name, m.Expires.Format(time.RFC3339))
+	}
+	if m.After == "" {
+		p.sealed, err = read(planName)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, state.ErrNone) {
+			return p, err
+		}
+		if manifest.Digest(p.sealed) != m.Plan {
+			return p, s.refuse(l.Run, "the plan of %s is not the one that its manifest was made for", l.Name)
+		}
+	}
+	if err := s.refuseSpent(ctx, l, m); err != nil {
+		return p, err
+	}
+	if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
+		return p, err
+	}
+	now, err := bind(ctx, l, s.Programs)
+	if err != nil {
+		return p, err
+	}
+	now.LockFile = m.Bindings.LockFile
+	if name := m.Bindings.Differs(now); name != "" {
+		return p, s.refuse(l.Run, "since the plan of %s was made, %s has changed", l.Name, name)
+	}
+	return p, nil
+}
+
+// files reads the files of a layer's sealed plan: from a folder, or from the bucket, where they
+// are kept under the digest of the files that are here now.
+func (s *Source) files(ctx context.Context, l *layer.Layer) (read func(name string) ([]byte, error), where string) {
+	if s.Folder != "" {
+		return func(name string) ([]byte, error) {
+			return os.ReadFile(filepath.Join(s.Folder, folderOf(l), name))
+		}, "the folder that --plan names"
+	}
+	return func(name string) ([]byte, error) { return l.Store.Read(ctx, kept(l)+name) }, l.Store.Name() + " for exactly these files"
+}
+
+// refuseSpent refuses a plan that was applied, or that a newer one of the same files replaced.
+func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Manifest) error {
+	if l.Store == nil {
+		return nil // the state's own serial has to do
+	}
+	by, err := l.Store.Read(ctx, claimKey(l, m))
+	if err == nil {
+		return s.refuse(l.Run, "the plan of %s was applied already, or begun, by run %q", l.Name, by)
+	}
+	if !errors.Is(err, state.ErrNone) {
+		return err
+	}
+	data, err := l.Store.Read(ctx, keptPlans(l)+strings.TrimPrefix(m.Bindings.Inputs, "sha256:")+"/"+manifestName)
+	if errors.Is(err, state.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// One that cannot be read is refused where it is used itself.
+	other, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
+	if err == nil && other.RunID != m.RunID && other.Created.After(m.Created) {
+		return s.refuse(l.Run, "the plan of %s was replaced by that of run %s", l.Name, other.RunID)
+	}
+	return nil
+}
+
+// claimKey is the key of the object that makes sure that a plan is applied once.
+func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) + m.RunID + ".applied" }
+
+// Claim makes sure that the plan is applied once: it refuses one that another run has claimed.
+// What it returns gives the plan back, for a run that has not begun.
+func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack func(context.Context) error, err error) {
+	key := claimKey(l, p.Manifest)
+	by, err := l.Store.Claim(ctx, key, []byte(l.ID))
+	if err != nil {
+		return nil, err
+	}
+	if by != nil {
+		return nil, s.refuse(l.Run, "the plan of %s is being applied by run %q", l.Name, by)
+	}
+	return func(ctx context.Context) error { return l.Store.Remove(ctx, key) }, nil
+}
+
+// RefuseLockFile refuses a plan that was made with another lock file than init has left.
+func (s *Source) RefuseLockFile(l *layer.Layer, p Plan) error {
+	lockFile, err := lockFileDigest(l)
+	if err == nil && lockFile != p.Bindings.LockFile {
+		err = s.refuse(l.Run, "since the plan of %s was made, the lock file of the providers has changed", l.Name)
+	}
+	return err
+}
+
+// RefuseLosses refuses a plan that loses other resources than its manifest says: that is what was
+// reviewed and allowed.
+func (s *Source) RefuseLosses(l *layer.Layer, p Plan, summary plan.Summary) error {
+	if !slices.Equal(summary.Losses(), p.Losses) {
+		return s.refuse(l.Run, "the plan of %s loses other resources than its manifest says", l.Name)
+	}
+	return nil
+}
+
+// Unseal opens a plan for tofu.
+func (s *Source) Unseal(l *layer.Layer, p Plan) error {
+	data, err := l.Identity.Open(p.sealed)
+	if err != nil {
+		return s.refuse(l.Run, "the plan of %s cannot be opened: %v", l.Name, err)
+	}
+	if err := workspace.Folder(l.Run).Write(workspace.Inside(l.Run, l.PlanFile()), data); err != nil {
+		return workspace.Full(l.Run, err)
+	}
+	return nil
+}

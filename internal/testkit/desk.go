@@ -1,0 +1,139 @@
+package testkit
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"slipway/internal/environment"
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/must"
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+	"slipway/internal/state"
+)
+
+const Key = "test/test.tfstate"
+
+// A Desk is a root whose state is in a store in memory, for what needs no tofu.
+type Desk struct {
+	*layer.Layer
+	T     *testing.T
+	URL   string                                            // of the store
+	Fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
+}
+
+// New is that of run "me", whose stage is apply.
+func New(t *testing.T) *Desk {
+	t.Helper()
+	d := &Desk{T: t}
+	s3 := gofakes3.New(s3mem.New()).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.Fault == nil || !d.Fault(w, r) {
+			s3.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	d.URL = server.URL
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := secrets.ParseIdentity(key.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run.New(run.Command{Name: "apply", Opens: run.State}, run.Options{
+		Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
+		Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+	})
+	r.Environment = &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}}
+	r.Identity, r.Recipients = identity, identity.Recipients()
+	r.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
+	bucket, err := http.NewRequest(http.MethodPut, server.URL+"/state", nil)
+	must.Do(t, err)
+	response, err := http.DefaultClient.Do(bucket)
+	must.Do(t, err)
+	must.Do(t, response.Body.Close())
+	d.Layer = &layer.Layer{Run: r, Name: "test", Key: Key, Row: &run.LayerResult{}, Dir: t.TempDir()}
+	return d
+}
+
+// Opened is the desk's run with its environment opened.
+func (d *Desk) Opened() *run.Run {
+	d.T.Helper()
+	must.Do(d.T, d.Open(d.T.Context()))
+	return d.Layer.Run
+}
+
+// Other has another run on the same state.
+func (d *Desk) Other(run journal.Header) *journal.Writer {
+	d.T.Helper()
+	if run.Started.IsZero() {
+		run.Started = time.Now()
+	}
+	w, err := journal.Open(d.T.Context(), d.Store, d.Recipients, d.Key, run, journal.DefaultBeat, func(err error) { d.T.Error(err) })
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	d.T.Cleanup(w.Stop)
+	return w
+}
+
+// Interrupted has another run that ended without having finished.
+func (d *Desk) Interrupted(run journal.Header) {
+	d.T.Helper()
+	if err := d.Other(run).Abandon(d.T.Context()); err != nil {
+		d.T.Fatal(err)
+	}
+}
+
+func (d *Desk) LockAs(id string) {
+	d.T.Helper()
+	if other, err := d.Store.Lock(d.T.Context(), d.Key, state.Lock{ID: id, Who: "root@host", Created: time.Now()}); err != nil || other != nil {
+		d.T.Fatal(other, err)
+	}
+}
+
+func (d *Desk) LockID() string {
+	d.T.Helper()
+	lock, err := d.Store.ReadLock(d.T.Context(), d.Key)
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	if lock == nil {
+		return ""
+	}
+	return lock.ID
+}
+
+func (d *Desk) Journals() (keys []string) {
+	d.T.Helper()
+	objects, err := d.Store.List(d.T.Context(), "journal/")
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	for _, o := range objects {
+		keys = append(keys, strings.TrimPrefix(o.Key, "journal/"+d.Key+"/"))
+	}
+	return keys
+}
+
+// Text is the report, unmasked.
+func (d *Desk) Text() string { return d.Report.Masked(func(text string) string { return text }) }
+
+// Says fails the test unless the report has that text.
+func (d *Desk) Says(want string) {
+	d.T.Helper()
+	if text := d.Text(); !strings.Contains(text, want) {
+		d.T.Errorf("it does not say %q: %s", want, text)
+	}
+}

@@ -1,0 +1,119 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slipway/internal/confine"
+	"slipway/internal/manifest"
+	"slipway/internal/run"
+)
+
+// excluded says what no tool needs: the repository's history, what earlier runs left, the
+// encrypted credentials, and the other environments.
+func excluded(r *run.Run, path string, entry fs.DirEntry) bool {
+	switch entry.Name() {
+	case ".git", ".terraform", ".slipway", ".env", "node_modules":
+		return true
+	}
+	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate") || otherEnvironment(r, path)
+}
+
+// otherEnvironment says whether a path is the folder of another environment, so that a change
+// there does not matter here. A folder without environment.yaml is shared code.
+func otherEnvironment(r *run.Run, path string) bool {
+	if r.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == r.Env {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(r.Repository, path, "environment.yaml"))
+	return err == nil
+}
+
+// copyRepository copies the repository into the work folder, because tofu writes beside its
+// code. It returns the digest of everything that it copies.
+func copyRepository(r *run.Run) (digest string, err error) {
+	from, to := r.Repository, r.Path("repository")
+	all := sha256.New()
+	note := func(kind, name, content string) {
+		fmt.Fprintf(all, "%s %q %s\n", kind, filepath.ToSlash(name), content)
+	}
+	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		switch {
+		case name != "." && excluded(r, name, entry):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case entry.Type()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			note("link", name, strconv.Quote(link))
+			return os.Symlink(link, target)
+		case entry.Type().IsRegular():
+			mode, digest, err := copyFile(path, target)
+			note(mode.String(), name, digest)
+			return err
+		}
+		return nil // a socket or the like
+	})
+	if err != nil {
+		return "", Full(r, err)
+	}
+	if r.Environment != nil {
+		files := append(slices.Clone(r.Environment.CredentialFiles), r.Environment.PlanCredentialFiles...)
+		slices.Sort(files)
+		for _, name := range slices.Compact(files) {
+			data, err := os.ReadFile(filepath.Join(from, name))
+			if err != nil {
+				return "", err
+			}
+			note("sealed", name, manifest.Digest(data))
+		}
+	}
+	if err := confine.Give(to); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// copyFile copies content and the right to execute, and returns what it copied.
+func copyFile(from, to string) (mode fs.FileMode, digest string, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return 0, "", err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return 0, "", err
+	}
+	mode = 0o600 | info.Mode().Perm()&0o100
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return 0, "", err
+	}
+	content := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, content), in)
+	return mode, hex.EncodeToString(content.Sum(nil)), errors.Join(err, out.Close())
+}
