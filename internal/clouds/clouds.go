@@ -1,3 +1,4 @@
+// Package clouds connects to the clouds of an environment, with its credentials.
 package clouds
 
 import (

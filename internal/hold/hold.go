@@ -1,3 +1,5 @@
+// Package hold gives one run at a time the right to change a state: by the state's lock, and by a
+// journal that says that the run is alive and what it does.
 package hold
 
 import (

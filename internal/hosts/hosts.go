@@ -1,3 +1,4 @@
+// Package hosts finds the hosts that an apply created, and waits until they are up.
 package hosts
 
 import (

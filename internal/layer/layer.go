@@ -1,3 +1,5 @@
+// Package layer runs tofu on one layer of an environment: a root module and its state. What tofu
+// prints is shown only where every secret in it is known to the mask.
 package layer
 
 import (

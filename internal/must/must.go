@@ -1,3 +1,4 @@
+// Package must has the assertions that many tests share. Only tests import it.
 package must
 
 import (

@@ -12,6 +12,8 @@
 //     a longer one 31 bytes in a row (55 of one longer than 1 KiB);
 //   - a value that a program compressed, encrypted, hashed or reversed, or that
 //     stands in UTF-16, in EBCDIC, or in an encoding of an encoding that is not listed.
+//
+// It is this large because what counts as a value, its encodings and the search for them depend on each other.
 package redact
 
 import (

@@ -1,3 +1,4 @@
+// Package rescue keeps a state that a run could not write to the store, and puts it back.
 package rescue
 
 import (

@@ -1,3 +1,5 @@
+// Package run is the frame of every command: it opens what the command needs, runs it, and leaves
+// a result. Nothing decrypted leaves the process unless it is masked or sealed.
 package run
 
 import (

@@ -1,3 +1,8 @@
+// Package sealedplan seals plans, keeps them, and finds and verifies them again for an apply.
+//
+// A sealed plan is two files. plan.age can be read only by those who read the environment's own
+// credentials; manifest.json says what it is a plan of. They lie among the results of the plan and,
+// with --keep, in the state's bucket, under the digest of the files that the plan was made of.
 package sealedplan
 
 import (

@@ -1,3 +1,5 @@
+// Package testkit has what the tests of several packages stand on: a layer with a state in a store
+// in memory, with and without the real OpenTofu, and a simulated cloud. Only tests import it.
 package testkit
 
 import (

@@ -1,5 +1,3 @@
-//go:build blackbox
-
 package testkit
 
 import (
@@ -44,9 +42,9 @@ func NewShop(t *testing.T, code string, files ...string) *Desk {
 	d := New(t)
 	d.Work = ForTools(t)
 	must.Do(t, workspace.Folder(d.Layer.Run).Open())
-	must.Do(t, workspace.Folder(d.Layer.Run).Make("home", "tmp", "data", "plans", "root"))
-	d.Dir = d.Path("root")
-	d.Tool = workspace.Bare(d.Layer.Run, d.Dir, &d.Printed)
+	must.Do(t, workspace.Folder(d.Layer.Run).Make("home", "tmp", "data", "plans", "repository"))
+	d.Dir = d.Path("repository")
+	d.Tool = workspace.Bare(d.Layer.Run, "", &d.Printed)
 	d.Row = &run.LayerResult{Name: "test", Changes: map[string]int{}}
 	d.Result.Layers = []*run.LayerResult{d.Row}
 	d.File("main.tf", code)

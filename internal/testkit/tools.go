@@ -1,5 +1,3 @@
-//go:build blackbox
-
 package testkit
 
 import (

@@ -1,3 +1,5 @@
+// Package workspace prepares the folder in which the tools work: a tmpfs with a copy of the
+// repository, without secrets.
 package workspace
 
 import (

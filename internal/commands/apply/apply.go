@@ -1,3 +1,5 @@
+// Package apply has the commands that change the infrastructure: up, bootstrap, apply, destroy and
+// down.
 package apply
 
 import (

@@ -1,3 +1,5 @@
+// Package checks has the commands that need no secret and no state: environments, fmt, validate,
+// lint and test. They run on every pull request, also from forks.
 package checks
 
 import (

@@ -1,3 +1,4 @@
+// Package credentials has the commands that check and change the SOPS files below credentials/.
 package credentials
 
 import (

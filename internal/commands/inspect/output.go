@@ -1,3 +1,5 @@
+// Package inspect has the commands that look at an environment and change nothing: output,
+// state-list and drift.
 package inspect
 
 import (

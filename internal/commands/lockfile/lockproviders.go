@@ -1,3 +1,4 @@
+// Package lockfile has the command that writes the lock files of the providers.
 package lockfile
 
 import (

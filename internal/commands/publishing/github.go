@@ -1,3 +1,4 @@
+// Package publishing has the commands that write to GitHub: report and drift-issues.
 package publishing
 
 import (

@@ -1,3 +1,4 @@
+// Package recovery has the commands for after an interruption: recover and unlock.
 package recovery
 
 import (

@@ -1,3 +1,4 @@
+// Package review has the commands that propose a change and approve it: plan and approve.
 package review
 
 import (

@@ -1,3 +1,4 @@
+// Package servers has the commands for the machines of an environment: status, start, stop and ssh.
 package servers
 
 import (
