@@ -38,7 +38,7 @@ func (s *session) plan(ctx context.Context) error {
 // propose shows the plan of one layer, and seals it. With after, the name of an earlier layer
 // that changes, it is made again when that has been applied.
 func (r *root) propose(ctx context.Context, summary plan.Summary, after string) error {
-	layer := report.Layer{Name: r.name, Summary: summary}
+	layer := report.Layer{Name: r.name, Summary: summary, Warnings: r.warnings}
 	r.show(summary)
 	if after != "" {
 		layer.Note = fmt.Sprintf("will be planned once more when %s has been applied", after)
@@ -123,7 +123,7 @@ func (r *root) reduced(ctx context.Context) (summary plan.Summary, err error) {
 	err = r.timed("show "+r.name, func() error {
 		var values []string
 		unread, code, err := r.tool.Read(ctx, func(output io.Reader) (err error) {
-			summary, values, err = plan.Read(output)
+			summary, values, err = plan.Read(output, r.environment.Shown()...)
 			return err
 		}, tofu.ShowPlanArgs(r.planFile())...)
 		if err != nil || code != tofu.ExitOK {
@@ -162,16 +162,17 @@ func (r *root) show(summary plan.Summary) {
 
 // view is the environment's plan as it is shown, also if there is none.
 func (s *session) view() report.Environment {
-	e := report.Environment{Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Digest: s.result.Digest, Layers: s.layers}
+	e := report.Environment{Version: report.Version, Name: s.Environment, Error: s.result.Error, Hint: s.result.Hint, Digest: s.result.Digest, Layers: s.layers}
 	return e.Masked(s.redactor.String)
 }
 
-// warn shows the warnings of a command that went well, without their details:
-// those may hold values that nothing has marked.
+// warn shows and keeps the warnings of a command that went well, without their
+// details: those may hold values that nothing has marked.
 func (r *root) warn() {
 	for _, d := range r.diagnostics {
 		if d.Severity == "warning" {
 			d.Detail = ""
+			r.warnings = append(r.warnings, explain(d))
 			r.say("%s", explain(d))
 		}
 	}

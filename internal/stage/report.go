@@ -14,7 +14,7 @@ import (
 	"slipway/internal/report"
 )
 
-// summaryName is what a plan leaves in /out for the comment: names, no values.
+// summaryName is what a plan leaves in /out for the comment: a report.Environment.
 const summaryName = "summary.json"
 
 // commentKind is in the marker of the comment.
@@ -99,7 +99,7 @@ func (s *session) readSummary(name string) (report.Environment, error) {
 		return report.Environment{}, err
 	}
 	var e report.Environment
-	if err := json.Unmarshal(data, &e); err != nil || e.Name != name {
+	if err := json.Unmarshal(data, &e); err != nil || e.Name != name || e.Version > report.Version {
 		return report.Environment{}, fmt.Errorf("the summary of %s is not one that this version knows", name)
 	}
 	return e, nil

@@ -36,6 +36,7 @@ type root struct {
 	// What tofu said that may hold values. It is shown when the redactor knows
 	// all of them, and only of a command that failed.
 	diagnostics []tofu.Diagnostic
+	warnings    []string // of the commands that went well
 	noise       noise
 	unwritten   bool            // an apply ended, and what it made may not be in the state
 	dumped      json.RawMessage // the state that an apply could not even write to a file
