@@ -52,10 +52,10 @@ func TestSinks(t *testing.T) {
 				s.say("progress %v", errors.New(encoded))
 				s.report.WriteString("a line: " + encoded + "\n")
 				summary := plan.Summary{
-					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]"}},
+					Changes: []plan.Change{{Address: "x.a[" + quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + quoted(encoded) + "]", Values: []plan.Value{{Path: "a", New: encoded}, {Path: "b", New: "x"}}}},
 					Drift:   []plan.Drift{{Address: "x.d[" + quoted(encoded) + "]", Answered: true}},
 				}
-				s.layers = []report.Layer{{Name: "prod", Summary: summary}}
+				s.layers = []report.Layer{{Name: "prod", Summary: summary, Warnings: []string{encoded}}}
 				r := &root{session: s, name: "prod"}
 				r.show(summary)
 				r.showOutputs(tofu.Outputs{"o": {Value: json.RawMessage(quoted(encoded))}})

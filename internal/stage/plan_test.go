@@ -59,8 +59,8 @@ func TestReducedFails(t *testing.T) {
 	notStarted(t, err, "show")
 }
 
-// Of a command that went well, warnings are shown without their details, and nothing else is
-// kept.
+// Of a command that went well, warnings are shown, and kept for the review, without their
+// details. Nothing else is kept.
 func TestWarn(t *testing.T) {
 	d := newDesk(t)
 	d.diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
@@ -71,5 +71,8 @@ func TestWarn(t *testing.T) {
 	}
 	if len(d.diagnostics) > 0 || d.noise.String() != "" {
 		t.Errorf("it keeps %v and %q", d.diagnostics, d.noise.String())
+	}
+	if !slices.Equal(d.warnings, []string{"warning: a warning"}) {
+		t.Errorf("the review is to show %q", d.warnings)
 	}
 }
