@@ -108,7 +108,7 @@ func (c *comparison) compare(p place, before, after side, unknown any) {
 	case (listBefore || before.value == nil) && (listAfter || after.value == nil) && (listBefore || listAfter):
 		c.lists(p, before, after, unknown)
 	default:
-		c.scalars(p, before.value, after.value)
+		c.scalars(p, before, after)
 	}
 }
 
@@ -131,10 +131,10 @@ func (c *comparison) maps(p place, before, after side, unknown any) {
 	}
 }
 
-func (c *comparison) scalars(p place, before, after any) {
-	old, knownOld := written(p.rule, before)
-	now, knownNow := written(p.rule, after)
-	if !knownOld || !knownNow {
+func (c *comparison) scalars(p place, before, after side) {
+	old, knownOld := written(p.rule, before.value)
+	now, knownNow := written(p.rule, after.value)
+	if !knownOld || !knownNow || holdsTrue(before.marks) || holdsTrue(after.marks) {
 		c.rest = true
 		return
 	}
@@ -242,10 +242,10 @@ func (c *comparison) elements(p place, of side, places []int) (texts []string, o
 
 // element writes one: of an object, what there are rules for.
 func (c *comparison) element(p place, of side) (text string, ok bool) {
-	if of.marks == true {
+	object, isObject := of.value.(map[string]any)
+	if of.marks == true || !isObject && holdsTrue(of.marks) {
 		return "", false
 	}
-	object, isObject := of.value.(map[string]any)
 	if !isObject {
 		return written(p.rule, of.value)
 	}

@@ -54,6 +54,7 @@ func TestValues(t *testing.T) {
 		"a number that is too long": {`"before":{"a":1},"after":{"a":1` + strings.Repeat("0", longestValue) + `}`, "", ""},
 		"sensitive before":          {`"before":{"a":"x"},"after":{"a":"y"},"before_sensitive":{"a":true}`, "", ""},
 		"sensitive after":           {`"before":{"a":"x"},"after":{"a":"y"},"after_sensitive":{"a":true}`, "", ""},
+		"a tree of marks":           {`"before":{"a":"x"},"after":{"a":"y"},"after_sensitive":{"a":{"b":true}}`, "", ""},
 		"all sensitive":             {`"before":{"a":"x"},"after":{"a":"y"},"after_sensitive":true`, "", ""},
 		"a URL with a password":     {`"before":{"a":"x"},"after":{"a":"https://me:pw-9f3k2j4d@example.org"}`, "", ""},
 		"known later":               {`"before":{"a":"x","z":"y"},"after":{},"after_unknown":{"a":true,"z":true}`, "", "a z"},
