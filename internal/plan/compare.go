@@ -168,9 +168,10 @@ func (c *comparison) lists(p place, before, after side, unknown any) {
 			element := place{shown: fmt.Sprintf("%s[%d]", p.shown, i), path: p.path, depth: p.depth + 1}
 			c.compare(element, before.element(i), after.element(i), elementOf(unknown, i))
 		}
-	case later:
-		c.rest = true
+	case slices.ContainsFunc(came, func(i int) bool { return elementOf(unknown, i) == true }):
+		c.rest = true // nobody knows yet which it will be
 	default:
+		c.later = c.later || later
 		c.replaced(p, before, after, gone, came)
 	}
 }

@@ -26,7 +26,7 @@ openstack_networking_network_v2      name region admin_state_up external shared 
 openstack_networking_port_v2         name region admin_state_up port_security_enabled no_security_groups tags fixed_ip.ip_address allowed_address_pairs.ip_address
 openstack_networking_router_v2       name region admin_state_up enable_snat tags
 openstack_networking_secgroup_rule_v2 region direction ethertype protocol port_range_min port_range_max remote_ip_prefix
-openstack_networking_secgroup_v2     name region delete_default_rules stateful tags
+openstack_networking_secgroup_v2     name region stateful tags
 openstack_networking_subnet_v2       name region cidr ip_version gateway_ip no_gateway enable_dhcp dns_nameservers tags allocation_pool.start allocation_pool.end
 openstack_objectstorage_container_v1 name region versioning storage_class
 

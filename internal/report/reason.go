@@ -27,8 +27,12 @@ var reasons = map[string]string{
 
 const keptByLifecycle = "lifecycle has destroy = false"
 
-// reason says why a change is made.
+// reason says why a change is made. OpenTofu also gives a reason to replace to what is
+// created and has never been there.
 func reason(c plan.Change) string {
+	if c.Action == plan.Create {
+		return ""
+	}
 	if len(c.Forces) > 0 {
 		text := "forced by " + names(c.Forces)
 		if c.Reason == "" || c.Reason == "replace_because_cannot_update" {

@@ -24,7 +24,7 @@ func TestChangeLine(t *testing.T) {
 		"a value, and more":         {plan.Change{Action: plan.Update, Attributes: []string{"a"}, Values: []plan.Value{{Path: "a.b", Old: "1", New: "2"}, {Path: "a"}}}, "~   x (a)\n      a.b: 1 → 2\n"},
 		"a value, and a part later": {plan.Change{Action: plan.Update, Attributes: []string{"a"}, Later: []string{"a"}, Values: []plan.Value{{Path: "a.b", Old: "1", New: "2"}}}, "~   x (1 known after apply)\n      a.b: 1 → 2\n"},
 		"of no attribute":           {plan.Change{Action: plan.Update, Attributes: []string{"a"}, Values: []plan.Value{{Path: "b", Old: "1", New: "2"}}}, "~   x (a)\n"},
-		"created":                   {plan.Change{Action: plan.Create, Values: []plan.Value{{Path: "a", New: "1"}, {Path: "b"}, {Path: "c", New: "[x, y]", More: 2}}}, "+   x\n      a: 1, c: [x, y] and 2 more\n"},
+		"created":                   {plan.Change{Action: plan.Create, Reason: "replace_by_triggers", Values: []plan.Value{{Path: "a", New: "1"}, {Path: "b"}, {Path: "c", New: "[x, y]", More: 2}}}, "+   x\n      a: 1, c: [x, y] and 2 more\n"},
 		"forced":                    {plan.Change{Action: plan.Replace, Reason: "replace_because_cannot_update", Attributes: []string{"a", "b"}, Forces: []string{"a"}}, "-/+ x (b; forced by a)\n"},
 		"forced, with values": {plan.Change{Action: plan.Replace, Reason: "replace_because_cannot_update", Attributes: []string{"a"}, Forces: []string{"a"}, Values: []plan.Value{{Path: "a", Old: "1", New: "2"}}},
 			"-/+ x (forced by a)\n      a: 1 → 2\n"},
