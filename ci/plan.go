@@ -6,7 +6,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Plan shows what an apply would change: addresses and attributes, never a value.
+// Plan shows what an apply would change: addresses, attributes, and the values that are safe to show.
 //
 // +cache="never"
 func (m *Slipway) Plan(

@@ -278,8 +278,8 @@ func TestLocal(t *testing.T) {
 
 	// A change of one setting is shown as exactly that.
 	c.change(t, "environments/local/settings.tf", `"b3-8"`, `"b3-16"`)
-	r := c.call(t, "plan", "--env=local").must(t).says(t, `Plan: 1 to update.`, "module.backend.openstack_compute_instance_v2.host (flavor_name)")
-	if strings.Contains(r.stdout, "b3-16") || strings.Contains(r.stdout, "module.database") {
+	r := c.call(t, "plan", "--env=local").must(t).says(t, `Plan: 1 to update.`, "module.backend.openstack_compute_instance_v2.host\n        flavor_name: b3-8 → b3-16\n")
+	if strings.Count(r.stdout, "→") != 1 || strings.Contains(r.stdout, "module.database") {
 		t.Errorf("the plan shows more:\n%s", r.stdout)
 	}
 
@@ -383,7 +383,7 @@ func TestMakeUp(t *testing.T) {
 	call := func(args ...string) result {
 		return runIn(t, dir, nil, "dagger", append([]string{"--progress=plain", "call"}, args...)...).must(t)
 	}
-	call("plan", "--env=local").says(t, "1 to update", "module.backend.openstack_compute_instance_v2.host (flavor_name)")
+	call("plan", "--env=local").says(t, "1 to update", "module.backend.openstack_compute_instance_v2.host\n        flavor_name: b3-8 → b3-16\n")
 	call("apply", "--env=local")
 	call("destroy", "--env=local", "--confirm=local").says(t, "20 to delete")
 }

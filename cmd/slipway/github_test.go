@@ -195,7 +195,8 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	open(true, "Found 3 times in a row")
 }
 
-// Nothing that is secret, and no value at all, comes to where a reviewer looks.
+// Nothing that is secret comes to where a reviewer looks, not even where it stands in an
+// attribute that is on the list of values to show; and no value that is not on the list.
 func TestBlackBoxReviewCanaries(t *testing.T) {
 	p := newProject(t, "")
 	c, h := p.onCloud(), newHub(t)
@@ -222,6 +223,10 @@ variable "default" { default = "` + canaries["in a default"] + `" }
 resource "openstack_compute_keypair_v2" "open" {
   name       = "open"
   public_key = "` + strings.Replace(cloudKey, "operator@example.org", canaries["in an open attribute"], 1) + `"
+}
+resource "openstack_compute_keypair_v2" "named" {
+  name       = nonsensitive(var.hidden)
+  public_key = "` + cloudKey + `"
 }
 resource "terraform_data" "values" {
   input = { open = var.open, default = var.default, hidden = var.hidden, more = "` + canaries["in a constant of a module"] + `" }
@@ -270,7 +275,7 @@ check "one" {
 		t.Fatal(err)
 	}
 	c.call(http.MethodPost, "/compute/v2.1/os-keypairs", string(body), http.StatusOK)
-	p.write("environments/test/main.tf", strings.Replace(fmt.Sprintf(code, ""), "hidden = var.hidden", `hidden = "x${var.hidden}"`, 1))
+	p.write("environments/test/main.tf", strings.NewReplacer("hidden = var.hidden", `hidden = "x${var.hidden}"`, "nonsensitive(var.hidden)", `"renamed"`).Replace(fmt.Sprintf(code, "")))
 	review()
 
 	comments, issues := h.Comments(repository, 1), h.Issues(repository)
@@ -278,7 +283,7 @@ check "one" {
 		t.Fatalf("%d comments, %d issues", len(comments), len(issues))
 	}
 	public := fmt.Sprintf("%+v %+v", comments, issues)
-	for _, text := range []string{"openstack_compute_keypair_v2.open", "public_key", "terraform_data.gone", "terraform_data.values", "1 to delete"} {
+	for _, text := range []string{"openstack_compute_keypair_v2.open", "public_key", "openstack_compute_keypair_v2.named", "forced by name", "terraform_data.gone", "terraform_data.values", "1 to delete"} {
 		if !strings.Contains(public, text) {
 			t.Errorf("GitHub does not show %q:\n%s", text, public)
 		}

@@ -63,7 +63,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 
 	p.secret["TF_VAR_size"] = "large"
 	p.seal()
-	changed := p.run("plan").must(t, run.Changes).says(t, "1 to update", "terraform_data.host (input, output)")
+	changed := p.run("plan").must(t, run.Changes).says(t, "1 to update", "terraform_data.host (input; 1 known after apply)")
 	if got := changed.result.Layers[0].Changes; len(got) != 1 || got["update"] != 1 {
 		t.Errorf("the result has %v", got)
 	}

@@ -1,6 +1,6 @@
 // Package drift judges whether an environment still is what its code says: what
 // was changed in the cloud, behind OpenTofu's back, apart from code that has not
-// been applied. It sees names only.
+// been applied. It sees what a plan.Summary holds.
 package drift
 
 import (

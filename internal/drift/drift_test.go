@@ -104,6 +104,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Values are told where a change is, and those of what is expected are not.
+func TestLinesWithValues(t *testing.T) {
+	size, tags := plan.Value{Path: "size", Old: "1", New: "2"}, plan.Value{Path: "tags", Added: []string{"x"}}
+	summary := plan.Summary{
+		Drift: []plan.Drift{{Address: "a.b", Attributes: []string{"size", "tags"}, Values: []plan.Value{size, tags}}, {Address: "a.d", Attributes: []string{"size"}, Values: []plan.Value{size}}},
+		Changes: []plan.Change{
+			{Address: "a.b", Action: plan.Update, Attributes: []string{"size", "tags"}},
+			{Address: "a.c", Action: plan.Update, Attributes: []string{"id", "name", "size"}, Later: []string{"id"}, Values: []plan.Value{size}},
+		},
+	}
+	expected := []environment.Ignore{{Address: "a.b", Attributes: []string{"tags"}, Until: "2026-12-31", Reason: "a test"}}
+	check := Check{Layers: []Layer{Judge("test", summary, expected, now)}}
+	want := []string{
+		"! a.b was changed (size: 1 → 2) in the cloud",
+		"~ a.c is not applied yet: update (size: 1 → 2, name, 1 known after apply)",
+		"  a.d was changed (size: 1 → 2) in the cloud, which the code does not mind",
+	}
+	if diff := cmp.Diff(want, check.Lines()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A row of hits ends with another status.
 func TestCount(t *testing.T) {
 	var record Record

@@ -3,6 +3,7 @@ package drift
 import (
 	"slices"
 
+	"slipway/internal/plan"
 	"slipway/internal/report"
 )
 
@@ -17,13 +18,16 @@ func (c Check) Masked(mask func(string) string) Check {
 		l.Cloud, l.Noted, l.Unapplied = slices.Clone(l.Cloud), slices.Clone(l.Noted), slices.Clone(l.Unapplied)
 		for j := range l.Cloud {
 			l.Cloud[j].Address = report.MaskAddress(l.Cloud[j].Address, mask)
+			l.Cloud[j].Values = plan.Concealed(l.Cloud[j].Values, mask)
 		}
 		for j := range l.Noted {
 			l.Noted[j].Address = report.MaskAddress(l.Noted[j].Address, mask)
+			l.Noted[j].Values = plan.Concealed(l.Noted[j].Values, mask)
 		}
 		for j := range l.Unapplied {
 			l.Unapplied[j].Address = report.MaskAddress(l.Unapplied[j].Address, mask)
 			l.Unapplied[j].From = report.MaskAddress(l.Unapplied[j].From, mask)
+			l.Unapplied[j].Values = plan.Concealed(l.Unapplied[j].Values, mask)
 		}
 		l.Expected = maskAddresses(l.Expected, mask)
 	}

@@ -33,3 +33,23 @@ func TestMasked(t *testing.T) {
 		t.Errorf("the original is masked: %s", after)
 	}
 }
+
+// Of a value that holds a secret, the name of the attribute is left.
+func TestMaskedValues(t *testing.T) {
+	values := func(secret string) []plan.Value { return []plan.Value{{Path: "size", Old: "1", New: secret}} }
+	layer := func(secret string) Layer {
+		return Layer{
+			Cloud: []plan.Drift{{Values: values(secret)}}, Noted: []plan.Drift{{Values: values(secret)}}, Unapplied: []plan.Change{{Values: values(secret)}},
+		}
+	}
+	for _, secret := range []string{"canary", "2"} {
+		c := Check{Layers: []Layer{layer(secret)}}
+		got, err := json.Marshal(c.Masked(func(text string) string { return strings.ReplaceAll(text, "canary", "***") }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(got), `"new":"2"`); strings.Contains(string(got), "canary") || strings.Contains(string(got), "***") || (n == 3) != (secret == "2") {
+			t.Errorf("of %s: %s", secret, got)
+		}
+	}
+}

@@ -27,7 +27,7 @@ var (
 
 // check holds what was decoded against the rules and against the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkDrift} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkReview, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ type Environment struct {
 	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run that is not OpenTofu and its known providers; absent: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
 	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached; absent: at their addresses"`
+	Review      *Review  `yaml:"review" json:"review,omitempty" jsonschema:"description=What a plan shows of the values that change; absent: those of the table in internal/plan/table.go"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
 
 	// CredentialFiles are the files that Credentials name, from the repository's root.
@@ -95,6 +96,11 @@ type SSH struct {
 	Proxy string `yaml:"proxy" json:"proxy" jsonschema:"description=URL of an HTTP proxy that leads to the hosts; it need not be trusted"`
 }
 
+// Review adds to the values that a plan shows.
+type Review struct {
+	Show []string `yaml:"show" json:"show" jsonschema:"minItems=1,description=Attributes whose values nobody keeps secret; as type.attribute or type.block.attribute. Example: openstack_compute_instance_v2.flavor_name"`
+}
+
 // Drift says which changes behind OpenTofu's back are expected, for a while.
 type Drift struct {
 	After  int      `yaml:"after" json:"after,omitempty" jsonschema:"minimum=1,description=An issue opens when so many checks in a row have found the same. Default 1"`
@@ -139,6 +145,14 @@ func need(missing []string) error {
 		return refuse(hint, "there is no file %s", missing[0])
 	}
 	return refuse(hint, "there are no files %s", enumerate(missing))
+}
+
+// Shown are the attributes whose values a plan shows, beside those that it always does.
+func (e *Environment) Shown() []string {
+	if e.Review == nil {
+		return nil
+	}
+	return e.Review.Show
 }
 
 // LayerName is that of the layer within its environment.

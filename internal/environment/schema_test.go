@@ -75,7 +75,7 @@ func TestSchemaAgrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, valid := range map[string]bool{
-		"valid-small": true, "valid-full": true, "valid-http": true,
+		"valid-small": true, "valid-full": true, "valid-review": true, "review-empty": false, "valid-http": true,
 		"unknown-key": false, "unknown-key-inside": false, "secret-key": false,
 		"wrong-type-bool": false, "wrong-type-number": false, "wrong-type-list": false,
 		"no-state": false, "two-states": false, "empty-list": false, "no-bucket": false, "no-region": false,

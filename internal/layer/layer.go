@@ -39,6 +39,7 @@ type Layer struct {
 	// the mask knows all of them.
 	Diagnostics []tofu.Diagnostic
 	Printed     tofu.Capture
+	Warnings    []string // of commands that succeeded, without their details
 
 	Unwritten bool            // an apply ended, and what it created may not be in the state
 	Dumped    json.RawMessage // the state that an apply could not even write to a file

@@ -64,7 +64,7 @@ func (l *Layer) ReadPlan(ctx context.Context) (summary plan.Summary, err error) 
 	err = l.Timed("show "+l.Name, func() error {
 		var values []string
 		unread, code, err := l.Tool.Read(ctx, func(output io.Reader) (err error) {
-			summary, values, err = plan.Read(output)
+			summary, values, err = plan.Read(output, l.Environment.Shown()...)
 			return err
 		}, tofu.ShowPlanArgs(l.PlanFile())...)
 		if err != nil || code != tofu.ExitOK {

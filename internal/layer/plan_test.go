@@ -36,8 +36,8 @@ func TestReducedFails(t *testing.T) {
 	must.NotStarted(t, err, "show")
 }
 
-// Of a command that went well, warnings are shown without their details, and nothing else is
-// kept.
+// The warnings of a command that succeeded are shown, and kept for the review, without their
+// details. Nothing else is kept.
 func TestWarn(t *testing.T) {
 	d := testkit.New(t)
 	d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
@@ -48,5 +48,8 @@ func TestWarn(t *testing.T) {
 	}
 	if len(d.Diagnostics) > 0 || d.Printed.String() != "" {
 		t.Errorf("it keeps %v and %q", d.Diagnostics, d.Printed.String())
+	}
+	if !slices.Equal(d.Warnings, []string{"warning: a warning"}) {
+		t.Errorf("the review is to show %q", d.Warnings)
 	}
 }

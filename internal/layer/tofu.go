@@ -133,12 +133,13 @@ func (l *Layer) complain(text string) {
 	l.Complaints.WriteString(l.Name + ": " + printable.Terminal(text) + "\n")
 }
 
-// Warn shows the warnings of a command that succeeded, without their details: those may hold
-// values that nothing has marked.
+// Warn shows and keeps the warnings of a command that succeeded, without their details: those may
+// hold values that nothing has marked.
 func (l *Layer) Warn() {
 	for _, d := range l.Diagnostics {
 		if d.Severity == "warning" {
 			d.Detail = ""
+			l.Warnings = append(l.Warnings, tofu.Explain(d))
 			l.Say("%s", tofu.Explain(d))
 		}
 	}

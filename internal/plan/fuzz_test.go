@@ -18,7 +18,7 @@ const (
 var refusals = regexp.MustCompile(`^the plan is (not the JSON of a known version|JSON of format version [0-9.]+, which is not known)$`)
 
 // FuzzRead: whatever is read, nothing panics, no error tells of it, and of the
-// values in it, none is in the summary.
+// values in it, none is in the summary where no type is on the list.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"changes", "none"} {
 		data, err := os.ReadFile("testdata/" + name + ".json")
@@ -78,6 +78,7 @@ func plant(document map[string]any) map[string]any {
 			list, _ := content.([]any)
 			for _, element := range list {
 				if resource, ok := element.(map[string]any); ok {
+					resource["type"] = "x"
 					plantChange(resource["change"])
 				}
 			}
@@ -136,4 +137,68 @@ func canaries(value any, levels int) any {
 		return other
 	}
 	return value
+}
+
+// FuzzValues: of what is on the list, no more is shown than may be; and nothing of what is
+// beside it, is marked, or is marked in another place.
+func FuzzValues(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"a":"x"}`, `{"a":"y"}`}, {`{"a":[1,2]}`, `{"a":[2,{"b":3}]}`}, {`{"b":[{"c":1,"d":"x"},{"c":2}]}`, `{"b":[{"c":3,"d":["x"]}]}`},
+		{`{"a":{"x":"y","z":"w"}}`, `{"a":{"x":"\u001b","q":null}}`}, {`null`, `{"a":true,"b":{"c":["x"]}}`},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	read := func(before, after any, marks string) (Summary, bool) {
+		old, _ := json.Marshal(before)
+		now, _ := json.Marshal(after)
+		change := `"change":{"actions":["update"],"before":` + string(old) + `,"after":` + string(now) + `,"after_unknown":{"z":true}` + marks + `}}`
+		marked := `{"address":"y","type":"u","change":{"actions":["update"],"after":{"p":"` + canary + `","q":"` + string(canaryNumber) + `"},"after_sensitive":{"p":true,"q":true}}}`
+		s, _, err := Read(strings.NewReader(document(marked+`,{"address":"x","type":"t",`+change, `{"address":"x","type":"t",`+change)), "t.a", "t.b.c")
+		return s, err == nil
+	}
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		decode := func(data []byte) (value any, ok bool) {
+			decoder := json.NewDecoder(bytes.NewReader(data))
+			decoder.UseNumber()
+			return value, decoder.Decode(&value) == nil
+		}
+		before, ok := decode(one)
+		after, also := decode(two)
+		if !ok || !also {
+			return
+		}
+		s, ok := read(before, after, "")
+		if !ok {
+			return
+		}
+		for _, values := range [][]Value{s.Changes[0].Values, s.Changes[1].Values} {
+			if len(values) > 2*mostValues {
+				t.Fatalf("%d values", len(values))
+			}
+			for _, v := range values {
+				if a := v.Attribute(); a != "a" && a != "b" {
+					t.Fatalf("a value of %s is shown: %+v", a, v)
+				}
+				if len(v.Old) > 5*longestValue || len(v.New) > 5*longestValue || len(v.Added) > mostElements || len(v.Removed) > mostElements {
+					t.Fatalf("it is too long: %+v", v)
+				}
+			}
+		}
+		if bytes.Contains(one, []byte(canary)) || bytes.Contains(two, []byte(canary)) || bytes.Contains(one, []byte(canaryNumber)) || bytes.Contains(two, []byte(canaryNumber)) {
+			t.Skip("its own values look like those that are put in")
+		}
+		// Each value is a canary now, which is sensitive in another place.
+		for _, marks := range []string{"", `,"before_sensitive":true,"after_sensitive":true`} {
+			if s, ok = read(canaries(before, 1), canaries(after, 1), marks); !ok {
+				continue
+			}
+			shown, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := string(shown); strings.Contains(text, canary) || strings.Contains(text, string(canaryNumber)) {
+				t.Fatalf("a value is shown: %s", text)
+			}
+		}
+	})
 }

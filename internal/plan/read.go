@@ -7,8 +7,12 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
+	"sync"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"slipway/internal/redact"
 )
 
 var errUnknown = errors.New("the plan is not the JSON of a known version")
@@ -16,6 +20,7 @@ var errUnknown = errors.New("the plan is not the JSON of a known version")
 // A reading is a plan of which a part was read.
 type reading struct {
 	stream
+	allowed   allowList
 	version   string
 	summary   Summary
 	variables map[string]any
@@ -27,9 +32,10 @@ type reading struct {
 // Read reduces the output of `tofu show -json` for a saved plan, in one pass. It
 // also returns the values that are marked as sensitive: what a redactor has to
 // know before the error message of a provider may be shown. Its errors hold
-// nothing of the plan.
-func Read(from io.Reader) (Summary, []string, error) {
-	r := reading{stream: newStream(from), variables: map[string]any{}, secret: map[string]bool{}}
+// nothing of the plan. What show adds to the table of values that are shown is
+// written as type.attribute, or type.attribute.part of it.
+func Read(from io.Reader, show ...string) (Summary, []string, error) {
+	r := reading{stream: newStream(from), allowed: allowing(show), variables: map[string]any{}, secret: map[string]bool{}}
 	err := r.object(r.part)
 	if r.version != "" && !known(r.version) {
 		return Summary{}, nil, refuse(r.version)
@@ -41,7 +47,9 @@ func Read(from io.Reader) (Summary, []string, error) {
 		r.hide(name, r.variables[name], true)
 	}
 	r.order()
-	return r.summary, r.found(), nil
+	found := r.found()
+	r.conceal(found)
+	return r.summary, found, nil
 }
 
 // part reads one of the parts of a plan. Most of its bytes say twice what the
@@ -98,7 +106,7 @@ func (r *reading) resource() error {
 	if err != nil {
 		return err
 	}
-	if c, ok := reduce(rc); ok {
+	if c, ok := reduce(rc, r.allowed.of(rc.Type)); ok {
 		r.summary.Changes = append(r.summary.Changes, c)
 	}
 	return nil
@@ -118,6 +126,7 @@ func (r *reading) drift() error {
 		if len(d.Attributes) == 0 {
 			return nil
 		}
+		d.Values, _ = changed(rc.Change, d.Attributes, r.allowed.of(rc.Type))
 	}
 	r.summary.Drift = append(r.summary.Drift, d)
 	return nil
@@ -146,6 +155,30 @@ func (r *reading) output(name string) error {
 		r.summary.Outputs = append(r.summary.Outputs, name)
 	}
 	return nil
+}
+
+// conceal takes the values away that the plan marks as sensitive in another place.
+func (r *reading) conceal(sensitive []string) {
+	secret := map[string]bool{}
+	for _, value := range sensitive {
+		secret[value] = true
+	}
+	known := sync.OnceValue(func() *redact.Set { return redact.New(sensitive...) })
+	mask := func(text string) string {
+		bare, err := strconv.Unquote(text)
+		if secret[text] || err == nil && secret[bare] { // also one that is too short for a redactor
+			return redact.Mask
+		}
+		return known().String(text)
+	}
+	for i := range r.summary.Changes {
+		c := &r.summary.Changes[i]
+		c.Values = Concealed(c.Values, mask)
+	}
+	for i := range r.summary.Drift {
+		d := &r.summary.Drift[i]
+		d.Values = Concealed(d.Values, mask)
+	}
 }
 
 // order sorts the summary, and finds the drift that the plan answers.

@@ -1,6 +1,7 @@
 // Package plan reduces a plan to what may be shown: which resources change, how,
-// and the names of the attributes that do. No value of any attribute, variable
-// or output leaves it, because a plan holds secrets that nothing marks as such.
+// the names of the attributes that do, and the values of those on a list. No other
+// value of any attribute, variable or output leaves it, because a plan holds secrets
+// that nothing marks as such: docs/adr/0013-values-in-a-review.md.
 package plan
 
 import "slices"
@@ -35,6 +36,8 @@ type Change struct {
 	Action     Action   `json:"action"`
 	Reason     string   `json:"reason,omitempty"`     // OpenTofu's word for why, such as replace_because_tainted
 	Attributes []string `json:"attributes,omitempty"` // names of those that differ, sorted
+	Later      []string `json:"later,omitempty"`      // names of those of Attributes that are known after the apply only, sorted
+	Values     []Value  `json:"values,omitempty"`     // of those of Attributes, or of what is created, that may be shown
 	Forces     []string `json:"forces,omitempty"`     // names of those that an update cannot change, sorted
 	From       string   `json:"from,omitempty"`       // the address it had, if it is moved
 	Imported   bool     `json:"imported,omitempty"`
@@ -47,6 +50,7 @@ type Drift struct {
 	Address    string   `json:"address"`
 	Deleted    bool     `json:"deleted,omitempty"`
 	Attributes []string `json:"attributes,omitempty"` // names of those that differ, sorted
+	Values     []Value  `json:"values,omitempty"`     // of those that may be shown
 	Answered   bool     `json:"answered,omitempty"`   // the plan changes it too: back, mostly
 }
 

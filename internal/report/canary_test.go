@@ -11,7 +11,8 @@ import (
 	"slipway/internal/plan"
 )
 
-// A plan with a value, each a different one, in every place that can hold one.
+// A plan with a value, each a different one, in every place that can hold one. SECRET is
+// one and the same: it is marked in x.marked, and stands elsewhere in what is on the list.
 const withValues = `{
 "format_version":"1.2","terraform_version":"1.12.6",
 "variables":{"v":{"value":"VALUE"},"w":{"value":{"VALUE":["VALUE"]}}},
@@ -22,6 +23,8 @@ const withValues = `{
 	{"address":"x.a","mode":"managed","type":"x","name":"a","index":"VALUE","change":{"actions":["update"],
 		"before":{"a":"VALUE","t":{"VALUE":"VALUE"}},"after":{"a":"VALUE","t":{"VALUE":"VALUE"}},"after_unknown":{},
 		"before_sensitive":{"a":true},"after_sensitive":{},"before_identity":{"VALUE":"VALUE"},"after_identity":{"a":"VALUE"}}},
+	{"address":"hcloud_server.a","mode":"managed","type":"hcloud_server","change":{"actions":["update"],
+		"before":{"name":"SECRET","user_data":"VALUE","backups":false},"after":{"name":"x","user_data":"VALUE","backups":true}}},
 	{"address":"x.gone","mode":"managed","change":{"actions":["delete"],"before":{"a":"VALUE"},"after":null}}],
 "resource_changes":[
 	{"address":"x.a","mode":"managed","change":{"actions":["delete","create"],"before":{"a":"VALUE","t":{"VALUE":"VALUE"},"n":NUMBER},
@@ -32,6 +35,13 @@ const withValues = `{
 	{"address":"x.import","mode":"managed","change":{"actions":["no-op"],"before":{"a":"VALUE"},"after":{"a":"VALUE"},
 		"importing":{"id":"VALUE","identity":{"VALUE":"VALUE"}},"generated_config":"VALUE"}},
 	{"address":"x.later","mode":"managed","change":{"actions":["VALUE"],"before":"VALUE","after":["VALUE"]}},
+	{"address":"hcloud_server.a","mode":"managed","type":"hcloud_server","change":{"actions":["update"],
+		"before":{"name":"VALUE","labels":{"SECRET":"x"},"user_data":"VALUE","image":"SECRET","location":"fsn1","server_type":"cx23","datacenter":"SECRET"},
+		"after":{"name":"VALUE","labels":{"SECRET":"y"},"user_data":"VALUE","image":"z","location":"SECRET","server_type":"ccx63","datacenter":"prefix SECRET"},
+		"before_sensitive":{"name":true},"after_sensitive":{}}},
+	{"address":"hcloud_server.b","mode":"managed","type":"hcloud_server","change":{"actions":["create"],"before":null,
+		"after":{"name":"SECRET","user_data":"VALUE","server_type":"cx33"},"after_sensitive":{}}},
+	{"address":"x.marked","mode":"managed","change":{"actions":["update"],"before":{"p":"x"},"after":{"p":"SECRET"},"after_sensitive":{"p":true}}},
 	{"address":"x.deposed","mode":"managed","deposed":"VALUE","change":{"actions":["delete"],"before":{"a":"VALUE"}}},
 	{"address":"data.x.a","mode":"data","change":{"actions":["read"],"before":null,"after":{"a":"VALUE"}}}],
 "deferred_changes":[{"reason":"VALUE","resource_change":{"address":"VALUE","change":{"actions":["create"],"after":{"a":"VALUE"}}}}],
@@ -53,7 +63,8 @@ var placeholder = regexp.MustCompile(`VALUE|NUMBER`)
 
 func TestNoValueIsShown(t *testing.T) {
 	var canaries []string
-	text := placeholder.ReplaceAllStringFunc(withValues, func(which string) string {
+	const secret = "canary-that-is-marked"
+	text := placeholder.ReplaceAllStringFunc(strings.ReplaceAll(withValues, "SECRET", secret), func(which string) string {
 		n := len(canaries)
 		if which == "NUMBER" {
 			canaries = append(canaries, fmt.Sprintf("731908426%03d", n))
@@ -73,7 +84,7 @@ func TestNoValueIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Changes) != 5 || len(s.Drift) != 2 || len(s.Outputs) != 1 || !s.Partial {
+	if len(s.Changes) != 8 || len(s.Drift) != 3 || len(s.Outputs) != 1 || !s.Partial {
 		t.Fatalf("the summary is not of this plan: %+v", s)
 	}
 	if len(values) < 8 {
@@ -87,7 +98,10 @@ func TestNoValueIsShown(t *testing.T) {
 	for where, shown := range map[string]string{
 		"the summary": string(asJSON), "Markdown": Markdown(r, 65_536), "the console": Console(r, 65_536),
 	} {
-		for _, c := range canaries {
+		if where != "the summary" && (!strings.Contains(shown, "server_type: cx23 → ccx63") || !strings.Contains(shown, "server_type: cx33") || !strings.Contains(shown, "backups: false → true")) {
+			t.Errorf("%s does not show what is on the list: %s", where, shown)
+		}
+		for _, c := range append(canaries, secret) {
 			for _, form := range []string{c, strings.Trim(c, " <\"`>"), base64.StdEncoding.EncodeToString([]byte(c))} {
 				if strings.Contains(shown, form) {
 					t.Errorf("%s holds %q, which is %q", where, form, c)

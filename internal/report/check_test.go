@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"slipway/internal/plan"
 )
 
 // The checks here read a finished text and know nothing of how it was made.
@@ -148,11 +150,11 @@ func checkText(t *testing.T, text string, limit int) {
 // it does.
 var words = map[string]string{
 	"delete": "-", "replacement": "-/+", "forget": ".", "unknown action": "?", "create": "+", "update": "~",
-	"import": "<", "move": ">", "drifted resource": "!", "output": "~", "note": "#",
+	"forget with recreation": "./+", "forgets with recreation": "./+", "import": "<", "move": ">", "drifted resource": "!", "output": "~", "note": "#",
 }
 
 var (
-	signedLine = regexp.MustCompile(`^(-  |-/\+|\.  |\?  |\+  |~  |<  |>  |!  |#  ) .`)
+	signedLine = regexp.MustCompile(`^(-  |-/\+|\./\+|\.  |\?  |\+  |~  |<  |>  |!  |#  ) .`)
 	missing    = regexp.MustCompile(`([0-9,]+) more ([a-z ]+?)s?(?: in |, |;|$)`)
 	elsewhere  = regexp.MustCompile(`(; the whole| in [0-9]+ lists? that| in ).*$`)
 )
@@ -189,6 +191,9 @@ func expected(r Report) map[string]int {
 				word := map[string]string{"replace": "replacement", "unknown": "unknown action"}[string(c.Action)]
 				if word == "" {
 					word = string(c.Action)
+				}
+				if c.Action == plan.Forget && c.Recreated {
+					word = "forget with recreation"
 				}
 				if sign, ok := words[word]; ok {
 					add(sign, 1)

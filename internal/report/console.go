@@ -15,6 +15,7 @@ func Console(r Report, limit int) string {
 	} else {
 		d.problems.heading = "Could not be planned:\n"
 		d.losses.heading = v.heading() + ":\n"
+		d.warnings.heading = "Warnings:\n"
 	}
 	d.head += end
 	if header, rows := aligned(v.table()); len(rows) > 0 {
@@ -29,6 +30,13 @@ func Console(r Report, limit int) string {
 		if !single {
 			lost.open = l.place + ":\n"
 			other.open = l.place + ": " + l.folded() + "\n"
+		}
+		if len(l.warnings) > 0 {
+			warnings := &list{place: l.place, whole: v.whole, close: end, indent: "  ", lines: l.warnings}
+			if !single {
+				warnings.open = l.place + ":\n"
+			}
+			d.warnings.lists = append(d.warnings.lists, warnings)
 		}
 		if len(l.lost) > 0 {
 			d.losses.lists = append(d.losses.lists, lost)

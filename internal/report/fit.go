@@ -12,7 +12,7 @@ type document struct {
 	short string // for where not even the head fits
 	whole string // where all of it is to be had
 
-	table, problems, losses, others group
+	table, problems, losses, warnings, others group
 }
 
 // A group is some lists that share a heading, and the room for them.
@@ -44,11 +44,11 @@ func (d *document) within(limit int) string {
 // not the order in which they are shown. It also accounts for the lists of which
 // nothing is shown.
 func (d *document) body(room int) (text, missing string) {
-	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.others} {
+	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.warnings, &d.others} {
 		room -= g.fit(room)
 	}
 	cut, lists := tally{}, 0
-	for _, g := range []*group{&d.table, &d.problems, &d.losses, &d.others} {
+	for _, g := range []*group{&d.table, &d.problems, &d.losses, &d.warnings, &d.others} {
 		for _, l := range g.lists {
 			if l.text == "" {
 				cut.add(l.cut)

@@ -45,19 +45,29 @@ func random(seed uint64, found ...string) Report {
 		}
 		return list
 	}
+	values := func(attributes []string) (list []plan.Value) {
+		for _, a := range attributes {
+			list = append(list, plan.Value{Path: a, Old: maybe(), New: maybe(), Added: some(2), Removed: some(2), More: source.IntN(3)})
+		}
+		return list
+	}
 	flag := func() bool { return source.IntN(8) == 0 }
 	actions := append([]plan.Action{plan.Action(found[0]), "later"}, plan.Actions...)
 	layer := func() Layer {
-		l := Layer{Name: maybe(), Note: maybe()}
+		l := Layer{Name: maybe(), Note: maybe(), Warnings: some(2)}
 		l.Summary = plan.Summary{Outputs: some(3), Errored: flag(), Partial: flag()}
 		for range source.IntN(3) * source.IntN(4) * source.IntN(12) {
 			l.Summary.Changes = append(l.Summary.Changes, plan.Change{
 				Address: name(), Action: actions[source.IntN(len(actions))], Reason: maybe(), Attributes: some(4), Forces: some(1),
-				From: maybe(), Imported: flag(), Deposed: flag(), Recreated: flag(),
+				From: maybe(), Imported: flag(), Deposed: flag(), Recreated: flag(), Later: some(2),
 			})
+			c := &l.Summary.Changes[len(l.Summary.Changes)-1]
+			c.Values = values(c.Attributes)
 		}
 		for range source.IntN(3) {
 			l.Summary.Drift = append(l.Summary.Drift, plan.Drift{Address: name(), Deleted: flag(), Attributes: some(4), Answered: flag()})
+			d := &l.Summary.Drift[len(l.Summary.Drift)-1]
+			d.Values = values(d.Attributes)
 		}
 		return l
 	}

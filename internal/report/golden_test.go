@@ -22,7 +22,11 @@ func summary(t *testing.T, name string) plan.Summary {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	s, _, err := plan.Read(file)
+	var show []string
+	if name == "values" {
+		show = []string{"terraform_data.input"}
+	}
+	s, _, err := plan.Read(file, show...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +60,13 @@ func TestGolden(t *testing.T) {
 			{Name: "prod", Layers: []Layer{{Name: "prod", Summary: summary(t, "none")}}},
 			{Name: "test", Layers: []Layer{{Name: "test", Summary: summary(t, "none")}}},
 		}},
+		"warned": {Environments: []Environment{
+			{Name: "prod", Layers: []Layer{{Name: "prod", Summary: summary(t, "none"), Warnings: []string{"warning: Deprecated attribute (module.a, main.tf:3)", "warning: ``` @everyone\n# x"}}}},
+			{Name: "test", Layers: []Layer{{Name: "test", Summary: summary(t, "drift"), Warnings: []string{"warning: Resource will be removed from the state"}}}},
+		}},
 		"failed": {Environments: []Environment{{Name: "test", Error: "the bucket slipway-test does not exist"}}},
 	}
-	for _, name := range []string{"actions", "drift", "errored", "names", "none"} {
+	for _, name := range []string{"actions", "drift", "errored", "names", "none", "values"} {
 		reports[name] = one(t, name)
 	}
 	limits := map[string]int{"many-2000": 2000, "many-200": 200}

@@ -8,16 +8,18 @@ import (
 	"slipway/internal/plan"
 )
 
-// A line tells of one thing. The brackets are left out where space is short.
+// A line tells of one thing. The brackets, and the values below it, are left out where
+// space is short.
 type line struct {
 	kind
 	text, brackets string
+	values         []string // each on a line of its own
 }
 
 // signs are OpenTofu's own.
 var signs = map[plan.Action]string{
 	plan.Delete: "-", plan.Replace: "-/+", plan.Forget: ".", plan.Unknown: "?",
-	plan.Create: "+", plan.Update: "~", plan.Import: "<", plan.Move: ">",
+	plan.Create: "+", plan.Update: "~", plan.Import: "<", plan.Move: ">", recreate: "./+",
 }
 
 func signed(sign, text string) string { return fmt.Sprintf("%-3s %s", sign, text) }
@@ -39,38 +41,46 @@ func when(holds bool, text string) string {
 }
 
 func changeLine(c plan.Change) line {
-	action := known(c.Action)
-	return line{action, signed(signs[action], name(c.Address)), bracketed(
-		names(c.Attributes),
-		when(len(c.Forces) > 0, "forced by "+names(c.Forces)),
+	l := line{kind: kindOf(c)}
+	l.text = signed(signs[l.kind], name(c.Address))
+	unsaid, values := told(c.Attributes, c.Later, c.Values)
+	if l.values = values; l.kind == plan.Create {
+		l.values = madeOf(c.Values)
+	}
+	// Those are named for what they do.
+	unsaid = slices.DeleteFunc(unsaid, func(name string) bool { return slices.Contains(c.Forces, name) })
+	l.brackets = bracketed(
+		names(unsaid),
+		knownLater(c.Later),
+		reason(c),
 		when(c.From != "", "moved from "+name(c.From)),
 		when(c.Imported, "imported"),
 		when(c.Deposed, "deposed object"),
-		when(c.Recreated, "another is made in its place"),
-		when(c.Reason != "", strings.ReplaceAll(name(c.Reason), "_", " ")),
-	)}
+		when(l.kind == plan.Forget, "stays in the cloud, no longer managed"),
+		when(l.kind == recreate, "the old one stays in the cloud, no longer managed"),
+	)
+	return l
 }
 
 func driftLine(d plan.Drift) line {
 	how, answer := "changed", "the plan leaves it so"
 	if d.Deleted {
-		how = "deleted"
+		how, d.Attributes = "deleted", nil
 	}
 	if d.Answered {
 		answer = "the plan changes it too"
 	}
-	return line{drift, signed("!", name(d.Address)+" was "+how+" outside of OpenTofu"), bracketed(
-		when(!d.Deleted, names(d.Attributes)), answer,
-	)}
+	unsaid, values := told(d.Attributes, nil, d.Values)
+	return line{drift, signed("!", name(d.Address)+" was "+how+" outside of OpenTofu"), bracketed(names(unsaid), answer), values}
 }
 
 // linesOf makes the lines of a layer: what is lost, and all the rest.
 func linesOf(l Layer) (lost, other []line) {
 	if l.Note != "" {
-		other = append(other, line{remark, signed("#", name(l.Note)), ""})
+		other = append(other, line{kind: remark, text: signed("#", name(l.Note))})
 	}
 	if l.Summary.Partial {
-		other = append(other, line{remark, signed("#", "this leaves out what can only be planned after its apply"), ""})
+		other = append(other, line{kind: remark, text: signed("#", "this leaves out what can only be planned after its apply")})
 	}
 	for _, action := range plan.Actions {
 		for _, c := range l.Summary.Changes {
@@ -88,15 +98,26 @@ func linesOf(l Layer) (lost, other []line) {
 		other = append(other, driftLine(d))
 	}
 	for _, o := range l.Summary.Outputs {
-		other = append(other, line{output, signed("~", "output "+name(o)), ""})
+		other = append(other, line{kind: output, text: signed("~", "output "+name(o))})
 	}
 	return lost, other
+}
+
+// warningLines are the warnings of a layer. Each begins with that word, as OpenTofu's do,
+// so that none looks like a line on something else.
+func warningLines(l Layer) []line {
+	var lines []line
+	for _, text := range l.Warnings {
+		const begin = "warning: "
+		lines = append(lines, line{kind: warning, text: begin + shown(strings.TrimPrefix(text, begin), longestText)})
+	}
+	return lines
 }
 
 // problemLines say that, and why, an environment could not be planned.
 func problemLines(e Environment) []line {
 	var lines []line
-	add := func(text string) { lines = append(lines, line{problem, text, ""}) }
+	add := func(text string) { lines = append(lines, line{kind: problem, text: text}) }
 	first := place(e.Name, "") + ": "
 	for _, text := range textLines(e.Error) {
 		add(first + text)

@@ -16,8 +16,11 @@ type list struct {
 	cut         tally  // and what is not
 }
 
+// valueIndent is before a value, below the address that it is of.
+const valueIndent = "      "
+
 // fill shows as many of the lines as there is room for: rather all without what
-// is in brackets than some with it.
+// is in brackets and below them than some with it.
 func (l *list) fill(room int) {
 	left := count(l.lines)
 	shown, brackets, missing := 0, false, l.missing(left)
@@ -51,6 +54,9 @@ func (l *list) written(n int, brackets bool, missing string) string {
 		b.WriteString(l.indent + one.text)
 		if brackets {
 			b.WriteString(one.brackets)
+			for _, value := range one.values {
+				b.WriteString("\n" + l.indent + valueIndent + value)
+			}
 		}
 		b.WriteByte('\n')
 	}
@@ -61,8 +67,8 @@ func (l *list) written(n int, brackets bool, missing string) string {
 // missing says what is not shown.
 func (l *list) missing(cut tally) string {
 	parts := cut.parts("more ")
-	if slices.ContainsFunc(l.lines, func(one line) bool { return one.brackets != "" }) {
-		parts = append(parts, "all attributes and reasons")
+	if slices.ContainsFunc(l.lines, func(one line) bool { return one.brackets != "" || len(one.values) > 0 }) {
+		parts = append(parts, "all details")
 	}
 	text := l.indent + "… and " + strings.Join(parts, ", ")
 	if l.place != "" {
@@ -87,6 +93,9 @@ func (l *list) length(i int, brackets bool) int {
 	n := len(l.indent) + len(l.lines[i].text) + 1
 	if brackets {
 		n += len(l.lines[i].brackets)
+		for _, value := range l.lines[i].values {
+			n += len("\n") + len(l.indent) + len(valueIndent) + len(value)
+		}
 	}
 	return n
 }

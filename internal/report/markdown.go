@@ -3,8 +3,8 @@ package report
 import "strings"
 
 // Markdown writes the report for a comment or the summary of a job, in at most
-// limit bytes: the totals, what could not be planned, what would be lost, and
-// then, folded, the rest.
+// limit bytes: the totals, what could not be planned, what would be lost, the warnings,
+// and then, folded, the rest.
 func Markdown(r Report, limit int) string {
 	v := look(r)
 	sentence, more := v.totals()
@@ -27,6 +27,7 @@ func Markdown(r Report, limit int) string {
 	for _, p := range v.problems {
 		d.problems.lists = append(d.problems.lists, v.fenced("", p.place, "", p.lines))
 	}
+	d.warnings.heading = "### Warnings\n\n"
 	d.losses.heading = "### " + v.heading() + "\n\n"
 	for _, l := range v.layers {
 		name := code(l.place) + "\n\n"
@@ -35,6 +36,9 @@ func Markdown(r Report, limit int) string {
 		}
 		if len(l.lost) > 0 {
 			d.losses.lists = append(d.losses.lists, v.fenced(name, l.place, "diff", l.lost))
+		}
+		if len(l.warnings) > 0 {
+			d.warnings.lists = append(d.warnings.lists, v.fenced(name, l.place, "", l.warnings))
 		}
 		if len(l.other) > 0 {
 			if name != "" {
@@ -53,6 +57,9 @@ func (v view) fenced(above, place, language string, lines []line) *list {
 	longest := max(2, backticks(place), backticks(v.whole))
 	for _, l := range lines {
 		longest = max(longest, backticks(l.text), backticks(l.brackets))
+		for _, value := range l.values {
+			longest = max(longest, backticks(value))
+		}
 	}
 	fence := strings.Repeat("`", longest+1)
 	return &list{place: place, whole: v.whole, open: above + fence + language + "\n", close: fence + "\n\n", lines: lines}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"slipway/internal/plan"
 )
 
 // A cell of the table of totals.
@@ -26,7 +24,7 @@ func (v view) table() [][]cell {
 		named, noted = named || l.layer != "", noted || l.note != ""
 	}
 	var columns []kind
-	for _, k := range append(slices.Clone(plan.Actions), drift, output) {
+	for _, k := range append(slices.Clone(changeKinds), drift, output) {
 		if v.total[k] > 0 {
 			columns = append(columns, k)
 		}
@@ -85,7 +83,7 @@ func aligned(rows [][]cell) (header string, lines []line) {
 		if i == 0 {
 			header = text + "\n"
 		} else {
-			lines = append(lines, line{row, text, ""})
+			lines = append(lines, line{kind: row, text: text})
 		}
 	}
 	return header, lines
@@ -111,7 +109,7 @@ func piped(rows [][]cell) (header string, lines []line) {
 		if i == 0 {
 			header = text + "\n" + rule + "\n"
 		} else {
-			lines = append(lines, line{row, text, ""})
+			lines = append(lines, line{kind: row, text: text})
 		}
 	}
 	return header, lines

@@ -11,12 +11,18 @@ import (
 type kind = plan.Action
 
 const (
+	recreate kind = "forget and recreate" // of a plan.Forget that makes another in its place
+
 	drift   kind = "drift"
 	output  kind = "output"
 	remark  kind = "remark"
+	warning kind = "warning"
 	problem kind = "problem"
 	row     kind = "row"
 )
+
+// changeKinds are the kinds of what a plan does, in their order.
+var changeKinds = []kind{plan.Delete, plan.Replace, plan.Forget, recreate, plan.Unknown, plan.Create, plan.Update, plan.Import, plan.Move}
 
 // kinds lists all in their order, and how they are counted.
 var kinds = []struct {
@@ -26,6 +32,7 @@ var kinds = []struct {
 	{plan.Delete, "delete", "deletes"},
 	{plan.Replace, "replacement", "replacements"},
 	{plan.Forget, "forget", "forgets"},
+	{recreate, "forget with recreation", "forgets with recreation"},
 	{plan.Unknown, "unknown action", "unknown actions"},
 	{plan.Create, "create", "creates"},
 	{plan.Update, "update", "updates"},
@@ -34,6 +41,7 @@ var kinds = []struct {
 	{drift, "drifted resource", "drifted resources"},
 	{output, "output", "outputs"},
 	{remark, "note", "notes"},
+	{warning, "warning", "warnings"},
 	{problem, "line on what could not be planned", "lines on what could not be planned"},
 	{row, "row of the table", "rows of the table"},
 }
@@ -55,16 +63,11 @@ func (t tally) add(other tally) {
 	}
 }
 
-// losses is how much an apply would lose.
-func (t tally) losses() int {
-	n := 0
-	for k := range t {
-		if k.Loses() {
-			n += t[k]
-		}
-	}
-	return n
-}
+// losses is how much an apply would lose, or could: nobody knows what an unknown action does.
+func (t tally) losses() int { return t[plan.Delete] + t[plan.Replace] + t[plan.Unknown] }
+
+// forgets is how much it would leave in the cloud, and no longer manage.
+func (t tally) forgets() int { return t[plan.Forget] + t[recreate] }
 
 // parts lists what there is any of: 9,312 creates, 1 output.
 func (t tally) parts(more string) []string {
@@ -91,7 +94,7 @@ func (t tally) sentence() string {
 // actions lists what there is to do: 1 to delete, 2 to create.
 func (t tally) actions() string {
 	var parts []string
-	for _, action := range plan.Actions {
+	for _, action := range changeKinds {
 		switch n := t[action]; {
 		case n > 0 && action == plan.Unknown:
 			parts = append(parts, number(n)+" of an unknown action")
@@ -100,6 +103,14 @@ func (t tally) actions() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// kindOf is that of a change.
+func kindOf(c plan.Change) kind {
+	if c.Action == plan.Forget && c.Recreated {
+		return recreate
+	}
+	return known(c.Action)
 }
 
 // known is the action, or unknown if it came from somewhere that knows more.

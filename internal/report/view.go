@@ -14,12 +14,13 @@ type view struct {
 	layers       []layerView
 	problems     []problemView
 	total        tally
+	warnings     int
 	whole        string
 }
 
 type layerView struct {
 	place, environment, layer string
-	lost, other               []line
+	lost, warnings, other     []line
 	tally                     tally
 	note                      string // for the table
 }
@@ -46,6 +47,7 @@ func look(r Report) view {
 			seen := lookAt(e, l)
 			v.layers = append(v.layers, seen)
 			v.total.add(seen.tally)
+			v.warnings += len(seen.warnings)
 		}
 	}
 	return v
@@ -59,6 +61,7 @@ func lookAt(e Environment, l Layer) layerView {
 		v.layer = shown(l.Name, longestPlace)
 	}
 	v.lost, v.other = linesOf(l)
+	v.warnings = warningLines(l)
 	v.tally = count(v.lost)
 	v.tally.add(count(v.other))
 	switch {
@@ -75,7 +78,7 @@ func lookAt(e Environment, l Layer) layerView {
 // folded says what of a layer is not lost: that may be folded.
 func (v layerView) folded() string { return strings.Join(count(v.other).parts(""), ", ") }
 
-// quiet says that there is nothing to tell.
+// quiet says that there is nothing to tell, but for warnings.
 func (v view) quiet() bool { return len(v.total) == 0 && len(v.problems) == 0 }
 
 // subject is what the totals are of, if that is one environment or one layer.
@@ -91,11 +94,14 @@ func (v view) subject() string {
 
 // totals is the sentence that is never cut, and what else is good to know at once.
 func (v view) totals() (sentence, more string) {
+	if v.warnings > 0 {
+		more = " " + counted(v.warnings, "warning", "warnings") + "."
+	}
 	switch {
 	case v.environments == 0:
 		return "Nothing was planned.", ""
 	case v.quiet() && v.environments > 1:
-		return fmt.Sprintf("No changes in %s environments.", number(v.environments)), ""
+		return fmt.Sprintf("No changes in %s environments.", number(v.environments)), more
 	case len(v.layers) == 0:
 		return counted(v.failed, "environment", "environments") + " could not be planned.", ""
 	}
@@ -114,5 +120,14 @@ func (v view) heading() string {
 	if v.total[plan.Unknown] > 0 {
 		verb = "could" // nobody knows
 	}
-	return "An apply " + verb + " lose " + counted(v.total.losses(), "resource", "resources")
+	var parts []string
+	if n := v.total.losses(); n > 0 {
+		parts = append(parts, "lose "+counted(n, "resource", "resources"))
+	}
+	if n := v.total.forgets(); n > 0 && len(parts) > 0 {
+		parts = append(parts, "forget "+number(n))
+	} else if n > 0 {
+		parts = append(parts, "forget "+counted(n, "resource", "resources"))
+	}
+	return "An apply " + verb + " " + strings.Join(parts, " and ")
 }

@@ -105,7 +105,7 @@ func readSummary(o githubOptions, name string) (report.Environment, error) {
 		return report.Environment{}, err
 	}
 	var e report.Environment
-	if err := json.Unmarshal(data, &e); err != nil || e.Name != name {
+	if err := json.Unmarshal(data, &e); err != nil || e.Name != name || e.Version > report.Version {
 		return report.Environment{}, fmt.Errorf("the summary of %s is not one that this version knows", name)
 	}
 	return e, nil

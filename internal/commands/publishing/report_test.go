@@ -197,6 +197,7 @@ func TestCommentRefuses(t *testing.T) {
 		"a wrong token":       {func(f *forge) { f.Inject(githubsim.Fault{Status: 401, Body: `{"message": "Bad credentials"}`}) }, "Bad credentials"},
 		"no JSON":             {func(f *forge) { f.leave("test", "{") }, unknown},
 		"of another version":  {func(f *forge) { f.leave("test", `{"name": "test", "layers": 3}`) }, unknown},
+		"of a later version":  {func(f *forge) { f.leave("test", `{"name": "test", "version": 3}`) }, unknown},
 		"of another's":        {func(f *forge) { f.leave("test", `{"name": "prod"}`) }, unknown},
 		"a folder for a file": {func(f *forge) { f.leave("prod/"+report.FileName, "") }, "is a directory"},
 	} {

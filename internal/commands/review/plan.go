@@ -75,7 +75,7 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 // propose shows the plan of one layer, and seals it. With after, the name of an earlier layer that
 // changes, it is made again when that has been applied.
 func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
-	layer := report.Layer{Name: l.Name, Summary: summary}
+	layer := report.Layer{Name: l.Name, Summary: summary, Warnings: l.Warnings}
 	l.Show(summary)
 	if after != "" {
 		layer.Note = fmt.Sprintf("will be planned again when %s has been applied", after)
@@ -88,7 +88,7 @@ func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Sum
 // summary leaves summary.json for the comment, and returns its Markdown. A plan that failed has
 // one, too.
 func (p *planning) summary(r *run.Run) (string, error) {
-	e := report.Environment{Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
+	e := report.Environment{Version: report.Version, Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
 	e = e.Masked(r.Mask.String)
 	data, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {

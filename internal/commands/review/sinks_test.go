@@ -49,10 +49,10 @@ func TestSinks(t *testing.T) {
 				r.Say("progress %v", errors.New(encoded))
 				r.Report.WriteString("a line: " + encoded + "\n")
 				summary := plan.Summary{
-					Changes: []plan.Change{{Address: "x.a[" + testkit.Quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + testkit.Quoted(encoded) + "]"}},
+					Changes: []plan.Change{{Address: "x.a[" + testkit.Quoted(encoded) + "]", Action: plan.Create, From: "x.b[" + testkit.Quoted(encoded) + "]", Values: []plan.Value{{Path: "a", New: encoded}, {Path: "b", New: "x"}}}},
 					Drift:   []plan.Drift{{Address: "x.d[" + testkit.Quoted(encoded) + "]", Answered: true}},
 				}
-				planned.layers = []report.Layer{{Name: "prod", Summary: summary}}
+				planned.layers = []report.Layer{{Name: "prod", Summary: summary, Warnings: []string{encoded}}}
 				l := &layer.Layer{Run: r, Name: "prod"}
 				l.Show(summary)
 				l.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(testkit.Quoted(encoded))}})

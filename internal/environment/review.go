@@ -1,0 +1,39 @@
+package environment
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"slipway/internal/redact"
+)
+
+// shownPattern is that of a type and the path of an attribute, without places in lists.
+var shownPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
+
+func (s *source) checkReview(_ fs.FS, e *Environment) error {
+	if e.Review == nil {
+		return nil
+	}
+	if len(e.Review.Show) == 0 {
+		return s.refuse("review", edit("write show: and a list of attributes, or delete the section"), "review has no show")
+	}
+	for i, name := range e.Review.Show {
+		at := fmt.Sprintf("review.show[%d]", i)
+		if !shownPattern.MatchString(name) {
+			return s.refuse(at, edit("write it as openstack_compute_instance_v2.flavor_name"), "%q is not the type of a resource and an attribute", name)
+		}
+		_, path, _ := strings.Cut(name, ".")
+		for part := range strings.SplitSeq(path, ".") {
+			if redact.SecretName(part) {
+				return s.refuse(at, edit("delete it: a plan shows its name, and never its value"), "%q is a name for secrets", name)
+			}
+		}
+		if slices.Contains(e.Review.Show[:i], name) {
+			return s.refuse(at, edit("keep one of them"), "%q is shown twice", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+// changed are the values that may be shown of the attributes that differ, and the names of
+// those of which nothing is known before the apply.
+func changed(change *tfjson.Change, names []string, allowed rules) (values []Value, later []string) {
+	before, after, unknown := attributes(change)
+	for _, name := range names {
+		if !allowed.has(name) && !holdsTrue(unknown[name]) {
+			continue // to look closer would cost much and tell nothing
+		}
+		c := comparison{rules: allowed, room: mostValues - len(values)}
+		c.compare(place{shown: name, path: name, rule: allowed[name]},
+			side{before[name], at(change.BeforeSensitive, name)}, side{after[name], at(change.AfterSensitive, name)}, unknown[name])
+		if c.later && !c.rest {
+			later = append(later, name)
+		}
+		if len(c.values) > 0 && c.rest {
+			c.values = append(c.values, Value{Path: name})
+		}
+		values = append(values, c.values...)
+	}
+	return values, later
+}
+
+// made are the values that may be shown of a resource that is created.
+func made(change *tfjson.Change, allowed rules) []Value {
+	if len(allowed) == 0 {
+		return nil
+	}
+	_, after, _ := attributes(change)
+	var names []string
+	for name, value := range after {
+		if allowed.has(name) && !empty(value) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	all, _ := changed(&tfjson.Change{After: change.After, AfterUnknown: change.AfterUnknown, AfterSensitive: change.AfterSensitive}, names, allowed)
+	var values []Value
+	for _, v := range all {
+		if len(v.Added) > 0 {
+			v.New = "[" + strings.Join(v.Added, ", ") + "]"
+		}
+		if v.New != "" {
+			values = append(values, Value{Path: v.Path, New: v.New, More: v.More})
+		}
+	}
+	return values
+}
+
+// differing names the attributes at the top of the resource that are not after
+// what they were before, or of which that will only be known later.
+func differing(change *tfjson.Change) []string {
+	before, after, unknown := attributes(change)
+	hidden, _ := change.BeforeSensitive.(map[string]any)
+	hides, _ := change.AfterSensitive.(map[string]any)
+	var names []string
+	for name := range all(before, after, unknown) {
+		later := holdsTrue(unknown[name])
+		marks := holdsTrue(hidden[name]) || holdsTrue(hides[name])
+		if later || !reflect.DeepEqual(before[name], after[name]) || marks && !reflect.DeepEqual(hidden[name], hides[name]) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// drifted is differing less the attributes that are empty before and after. Many
+// providers write none of something in one way when they create it, and in another
+// when they read it; nobody has changed anything.
+func drifted(change *tfjson.Change) []string {
+	before, after, _ := attributes(change)
+	return slices.DeleteFunc(differing(change), func(name string) bool {
+		return empty(before[name]) && empty(after[name])
+	})
+}
+
+// empty is true for nothing, and for a text, a list and a map of length 0.
+func empty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		return len(value) == 0
+	}
+	return false
+}
+
+// forcing names the attributes at the top of the resource for which it is replaced.
+func forcing(change *tfjson.Change) []string {
+	present := all(attributes(change))
+	var names []string
+	for _, path := range change.ReplacePaths {
+		steps, _ := path.([]any)
+		if len(steps) == 0 {
+			continue
+		}
+		// Only the resource's own names, in case that a path is something else one day.
+		if name, _ := steps[0].(string); present[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func attributes(change *tfjson.Change) (before, after, unknown map[string]any) {
+	before, _ = change.Before.(map[string]any)
+	after, _ = change.After.(map[string]any)
+	unknown, _ = change.AfterUnknown.(map[string]any)
+	return before, after, unknown
+}
+
+func all(before, after, unknown map[string]any) map[string]bool {
+	names := make(map[string]bool, len(before))
+	for _, m := range []map[string]any{before, after, unknown} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// holdsTrue says that a tree of marks marks something.
+func holdsTrue(tree any) bool {
+	switch tree := tree.(type) {
+	case bool:
+		return tree
+	case []any:
+		return slices.ContainsFunc(tree, holdsTrue)
+	case map[string]any:
+		for _, child := range tree {
+			if holdsTrue(child) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,325 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"slipway/internal/redact"
+)
+
+// What is shown of a change is bounded. Nothing is cut short: the redactor would no longer
+// know a part of a secret, so what is longer is not shown at all.
+const (
+	longestValue  = 120 // bytes of a value or an element
+	mostValues    = 20  // of a change
+	mostElements  = 20  // of a list, added or removed
+	mostCompared  = 200 // elements of a list of objects
+	deepestValues = 16  // levels below an attribute
+)
+
+// A comparison collects what differs in one attribute.
+type comparison struct {
+	rules  rules
+	room   int // values that there may be
+	values []Value
+	rest   bool // something differs that is not shown
+	later  bool // something is known after the apply only
+}
+
+// A side is a value before or after, with its marks of what is sensitive.
+type side struct{ value, marks any }
+
+func (s side) at(name string) side {
+	children, _ := s.value.(map[string]any)
+	return side{children[name], at(s.marks, name)}
+}
+
+func (s side) element(i int) side {
+	elements, _ := s.value.([]any)
+	if i >= len(elements) {
+		return side{}
+	}
+	return side{elements[i], elementOf(s.marks, i)}
+}
+
+// elementOf is the mark, true or a tree, of an element of what mark belongs to.
+func elementOf(mark any, i int) any {
+	marks, ok := mark.([]any)
+	switch {
+	case !ok:
+		return mark
+	case i < len(marks):
+		return marks[i]
+	}
+	return nil
+}
+
+// A place is where a comparison is: how it is shown, and how rules name it.
+type place struct {
+	shown, path string
+	rule        rule
+	depth       int
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// below is the place of a key. What holds of a map holds of the texts in it, and of
+// nothing deeper.
+func (c *comparison) below(p place, key string, scalar bool) place {
+	child := place{shown: p.shown + "." + key, path: p.path + "." + key, depth: p.depth + 1}
+	if !plainKey.MatchString(key) {
+		child.shown = p.shown + "[" + strconv.Quote(key) + "]"
+	}
+	if child.rule = c.rules[child.path]; child.rule == nothing && scalar {
+		child.rule = p.rule
+	}
+	if redact.SecretName(key) {
+		child.rule = nothing
+	}
+	return child
+}
+
+// compare goes down to what differs.
+func (c *comparison) compare(p place, before, after side, unknown any) {
+	switch {
+	case unknown == true:
+		c.later = true
+		return
+	case p.depth > deepestValues, before.marks == true, after.marks == true:
+		c.rest = true
+		return
+	case !holdsTrue(unknown) && reflect.DeepEqual(before.value, after.value):
+		c.rest = c.rest || holdsTrue(before.marks) || holdsTrue(after.marks)
+		return
+	}
+	_, mapBefore := before.value.(map[string]any)
+	_, mapAfter := after.value.(map[string]any)
+	_, listBefore := before.value.([]any)
+	_, listAfter := after.value.([]any)
+	switch {
+	case (mapBefore || before.value == nil) && (mapAfter || after.value == nil) && (mapBefore || mapAfter):
+		c.maps(p, before, after, unknown)
+	case (listBefore || before.value == nil) && (listAfter || after.value == nil) && (listBefore || listAfter):
+		c.lists(p, before, after, unknown)
+	default:
+		c.scalars(p, before, after)
+	}
+}
+
+func (c *comparison) maps(p place, before, after side, unknown any) {
+	old, _ := before.value.(map[string]any)
+	now, _ := after.value.(map[string]any)
+	later, _ := unknown.(map[string]any)
+	var keys []string
+	for key := range all(old, now, later) {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		scalar := isScalar(old[key]) && isScalar(now[key])
+		was, is := before.at(key), after.at(key)
+		if reflect.DeepEqual(was, is) && !holdsTrue(later[key]) {
+			continue
+		}
+		c.compare(c.below(p, key, scalar), was, is, later[key])
+	}
+}
+
+func (c *comparison) scalars(p place, before, after side) {
+	old, knownOld := written(p.rule, before.value)
+	now, knownNow := written(p.rule, after.value)
+	if !knownOld || !knownNow || holdsTrue(before.marks) || holdsTrue(after.marks) {
+		c.rest = true
+		return
+	}
+	c.add(Value{Path: p.shown, Old: old, New: now})
+}
+
+func (c *comparison) add(v Value) {
+	if len(c.values) >= c.room {
+		c.rest = true
+		return
+	}
+	c.values = append(c.values, v)
+}
+
+// lists tells which elements came and went. Where as many stay as there were, and the
+// others stand at the same places, those are compared.
+func (c *comparison) lists(p place, before, after side, unknown any) {
+	old, _ := before.value.([]any)
+	now, _ := after.value.([]any)
+	if len(old) > mostCompared || len(now) > mostCompared {
+		c.rest = true
+		return
+	}
+	gone, came := leftOver(old, now, unknown)
+	later := unknownAt(unknown, came)
+	switch {
+	case len(gone)+len(came) == 0: // another order
+		c.rest = true
+	case slices.Equal(gone, came) && (later || !onlyScalars(old, now)):
+		for _, i := range gone {
+			element := place{shown: fmt.Sprintf("%s[%d]", p.shown, i), path: p.path, depth: p.depth + 1}
+			c.compare(element, before.element(i), after.element(i), elementOf(unknown, i))
+		}
+	case slices.ContainsFunc(came, func(i int) bool { return elementOf(unknown, i) == true }):
+		c.rest = true // nobody knows yet which it will be
+	default:
+		c.later = c.later || later
+		c.replaced(p, before, after, gone, came)
+	}
+}
+
+// replaced tells which elements of a list are gone, and which came.
+func (c *comparison) replaced(p place, before, after side, gone, came []int) {
+	removed, knownRemoved := c.elements(p, before, gone)
+	added, knownAdded := c.elements(p, after, came)
+	if !knownRemoved || !knownAdded {
+		c.rest = true
+		return
+	}
+	// Objects that look the same differ in what is not shown.
+	for i := 0; i < len(removed); i++ {
+		if j := slices.Index(added, removed[i]); j >= 0 {
+			removed, added = slices.Delete(removed, i, i+1), slices.Delete(added, j, j+1)
+			c.rest = true
+			i--
+		}
+	}
+	v := Value{Path: p.shown, Added: added, Removed: removed}
+	for _, list := range []*[]string{&v.Added, &v.Removed} {
+		if n := len(*list); n > mostElements {
+			v.More += n - mostElements
+			*list = (*list)[:mostElements]
+		}
+	}
+	if v.Told() {
+		c.add(v)
+	}
+}
+
+// leftOver are the places of the elements that the other list does not have.
+func leftOver(old, now []any, unknown any) (gone, came []int) {
+	taken := make([]bool, len(now))
+next:
+	for i := range old {
+		for j := range now {
+			if !taken[j] && !holdsTrue(elementOf(unknown, j)) && reflect.DeepEqual(old[i], now[j]) {
+				taken[j] = true
+				continue next
+			}
+		}
+		gone = append(gone, i)
+	}
+	for j := range now {
+		if !taken[j] {
+			came = append(came, j)
+		}
+	}
+	return gone, came
+}
+
+func unknownAt(unknown any, places []int) bool {
+	return slices.ContainsFunc(places, func(i int) bool { return holdsTrue(elementOf(unknown, i)) })
+}
+
+// elements writes those at the places. It fails if one cannot be shown at all.
+func (c *comparison) elements(p place, of side, places []int) (texts []string, ok bool) {
+	for _, i := range places {
+		text, ok := c.element(p, of.element(i))
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, text)
+	}
+	return texts, true
+}
+
+// element writes one: of an object, what there are rules for.
+func (c *comparison) element(p place, of side) (text string, ok bool) {
+	object, isObject := of.value.(map[string]any)
+	if of.marks == true || !isObject && holdsTrue(of.marks) {
+		return "", false
+	}
+	if !isObject {
+		return written(p.rule, of.value)
+	}
+	var parts []string
+	for key := range object {
+		child := of.at(key)
+		if text, ok := leaf(c.below(place{path: p.path}, key, false).rule, child); ok {
+			parts = append(parts, key+": "+text)
+		}
+	}
+	slices.Sort(parts)
+	text = "{" + strings.Join(parts, ", ") + "}"
+	return text, len(parts) > 0 && len(text) <= longestValue
+}
+
+// leaf writes what an object holds under one of its keys.
+func leaf(r rule, of side) (text string, ok bool) {
+	list, isList := of.value.([]any)
+	switch {
+	case of.value == nil, holdsTrue(of.marks):
+		return "", false
+	case !isList:
+		return written(r, of.value)
+	}
+	var texts []string
+	for _, element := range list {
+		text, ok := written(r, element)
+		if !ok {
+			return "", false
+		}
+		texts = append(texts, text)
+	}
+	return "[" + strings.Join(texts, ", ") + "]", len(texts) > 0
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+func onlyScalars(lists ...[]any) bool {
+	return !slices.ContainsFunc(slices.Concat(lists...), func(element any) bool { return !isScalar(element) })
+}
+
+// plainText can be taken for nothing but a value: for no end of one, and no remark of ours.
+var plainText = regexp.MustCompile(`^[\pL\pN._:/@+-]+( [\pL\pN._:/@+-]+)*$`)
+
+// written is a value as it may be shown; ok is false for one that may not. What is not
+// plain text stands in quotes, with escapes.
+func written(r rule, value any) (text string, ok bool) {
+	switch value := value.(type) {
+	case nil:
+		return "null", r != nothing
+	case bool:
+		return strconv.FormatBool(value), r == everything
+	case json.Number:
+		return value.String(), r == everything && len(value) <= longestValue
+	case string:
+		text = value
+	default:
+		return "", false
+	}
+	if _, err := netip.ParseAddr(text); r == nothing || r == addresses && err != nil || len(text) > longestValue {
+		return "", false
+	}
+	if parts, _ := redact.Parts(text); len(parts) > 0 {
+		return "", false // a URL with a password, and the like
+	}
+	if text == "null" || !plainText.MatchString(text) {
+		text = strconv.Quote(text)
+	}
+	return text, true
+}
