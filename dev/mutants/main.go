@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,30 +23,32 @@ import (
 	"time"
 )
 
-// A target is a package, or some of its files, and the tests that are to notice.
+// A target is one package or several, or some of their files, and the tests that are to notice.
 type target struct {
-	pkg   string   // folder from the root of the repository
-	files []string // empty: all
-	skip  string   // pattern of tests that take too long to be asked, or fail where others work
+	packages []string // folders from the root of the repository
+	files    []string // names of files; empty: all
+	also     []string // packages whose tests are asked, too
+	skip     string   // pattern of tests that take too long to be asked, or fail where others work
 }
 
 // targets are what keeps secrets, locks, plans and guards.
 var targets = []target{
-	{pkg: "internal/journal"},
-	{pkg: "internal/state"},
-	{pkg: "internal/manifest"},
-	{pkg: "internal/redact", skip: "Cost"},
-	{pkg: "internal/secrets"},
-	{pkg: "internal/plan", files: []string{"sensitive.go", "summary.go", "change.go"}, skip: "Speed"},
-	{pkg: "internal/confine"},
-	{pkg: "internal/approval"},
-	{pkg: "internal/foreign", files: []string{"judge.go", "source.go", "providers.go"}},
-	{pkg: "internal/github", files: []string{"comment.go", "context.go", "event.go"}},
-	{pkg: "internal/stage", files: []string{
-		"apply.go", "checks.go", "copy.go", "guard.go", "hold.go", "import.go", "inflight.go", "locks.go",
-		"mask.go", "open.go", "output.go", "plan.go", "recover.go", "report.go", "rescue.go", "reviewed.go",
-		"root.go", "seal.go", "servers.go", "stage.go", "variables.go",
-	}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database(NeverReady|Fails|Refused)|Stopped|FullWork)"},
+	{packages: []string{"internal/journal"}},
+	{packages: []string{"internal/state"}},
+	{packages: []string{"internal/manifest"}},
+	{packages: []string{"internal/marker"}},
+	{packages: []string{"internal/redact"}, skip: "Cost"},
+	{packages: []string{"internal/secrets"}},
+	{packages: []string{"internal/plan"}, files: []string{"sensitive.go", "summary.go", "change.go", "attributes.go", "values.go"}, skip: "Speed"},
+	{packages: []string{"internal/confine"}},
+	{packages: []string{"internal/approval"}},
+	{packages: []string{"internal/foreign"}, files: []string{"judge.go", "source.go", "providers.go"}},
+	{packages: []string{"internal/github"}, files: []string{"comment.go", "context.go", "event.go"}},
+	// The runner: its packages are tested by themselves, and together by cmd/slipway.
+	{packages: []string{
+		"internal/run", "internal/workspace", "internal/layer", "internal/hold", "internal/rescue", "internal/sealedplan", "internal/address",
+		"internal/commands/apply", "internal/commands/checks", "internal/commands/inspect", "internal/commands/recovery", "internal/commands/review", "internal/commands/servers",
+	}, also: []string{"cmd/slipway"}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database(NeverReady|Fails|Refused)|Stopped|FullWork)"},
 }
 
 // enough is the part of the mutants that tests have to notice.
@@ -68,7 +71,7 @@ func main() {
 	}
 	killed, survived, unexplained := 0, 0, 0
 	for _, t := range targets {
-		if !strings.HasSuffix(t.pkg, *only) {
+		if t = t.only(*only); len(t.packages) == 0 {
 			continue
 		}
 		if *skip != "" {
@@ -80,7 +83,7 @@ func main() {
 			fail(err)
 		}
 		killed, survived = killed+all-len(left), survived+len(left)
-		fmt.Printf("%-20s %4d of %4d killed, %s\n", t.pkg, all-len(left), all, time.Since(begin).Round(time.Second))
+		fmt.Printf("%-20s %4d of %4d killed, %s\n", strings.Join(t.packages, " "), all-len(left), all, time.Since(begin).Round(time.Second))
 		for _, m := range left {
 			why := reasons[m.name()]
 			if why == "" {
@@ -91,7 +94,8 @@ func main() {
 			delete(reasons, m.name())
 		}
 		for name := range reasons {
-			if *match == "" && strings.HasPrefix(name, t.pkg+"/") {
+			file, _, _ := strings.Cut(name, " ")
+			if *match == "" && slices.Contains(t.packages, path.Dir(file)) {
 				fmt.Printf("  %s\tis explained, and does not survive\n", name)
 			}
 		}
@@ -130,8 +134,21 @@ func readSurvivors(path string) (map[string]string, error) {
 
 // sources are the files of a target, without its tests.
 func (t target) sources() ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(t.pkg, "*.go"))
-	return slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasSuffix(name, "_test.go") || len(t.files) > 0 && !slices.Contains(t.files, filepath.Base(name))
-	}), err
+	var all []string
+	for _, folder := range t.packages {
+		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(names, func(name string) bool {
+			return strings.HasSuffix(name, "_test.go") || len(t.files) > 0 && !slices.Contains(t.files, filepath.Base(name))
+		})...)
+	}
+	return all, nil
+}
+
+// only is the target with no other packages than those whose folder ends so.
+func (t target) only(suffix string) target {
+	t.packages = slices.DeleteFunc(slices.Clone(t.packages), func(folder string) bool { return !strings.HasSuffix(folder, suffix) })
+	return t
 }

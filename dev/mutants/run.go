@@ -51,6 +51,8 @@ func slipwayMutant(id int) bool {
 // A test is one that the mutants meet.
 type test struct {
 	name    string
+	binary  string // that has it
+	folder  string // in which it runs
 	takes   time.Duration
 	reaches map[int]bool
 }
@@ -66,7 +68,7 @@ func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, 
 	if err := os.Chmod(work, 0o711); err != nil {
 		return nil, 0, err
 	}
-	binary, mutants, err := t.build(work)
+	binaries, mutants, err := t.build(work)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -74,10 +76,15 @@ func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, 
 	if len(mutants) == 0 {
 		return nil, 0, nil
 	}
-	tests, err := t.tests(binary, work)
-	if err != nil {
-		return nil, 0, err
+	var tests []test
+	for folder, binary := range binaries {
+		some, err := t.tests(binary, folder, work)
+		if err != nil {
+			return nil, 0, err
+		}
+		tests = append(tests, some...)
 	}
+	slices.SortFunc(tests, func(a, b test) int { return int(a.takes - b.takes) })
 	results := make([]bool, len(mutants))
 	known := &killers{of: map[string][]string{}}
 	var group sync.WaitGroup
@@ -85,7 +92,7 @@ func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, 
 	for range runtime.NumCPU() {
 		group.Go(func() {
 			for i := range turns {
-				results[i] = t.noticed(binary, mutants[i], tests, known, budget)
+				results[i] = t.noticed(mutants[i], tests, known, budget)
 				if !results[i] {
 					fmt.Fprintf(os.Stderr, "survives: %s\n", mutants[i].name())
 				}
@@ -105,64 +112,68 @@ func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, 
 	return left, len(mutants), nil
 }
 
-// build compiles the tests of a target with all of its mutants in them.
-func (t target) build(work string) (binary string, mutants []mutant, err error) {
+// build compiles the tests of a target with all of its mutants in them. It returns the programs by
+// the folders of their packages.
+func (t target) build(work string) (binaries map[string]string, mutants []mutant, err error) {
 	sources, err := t.sources()
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	replace := map[string]string{}
-	next, name := 0, ""
+	next := 0
 	for i, path := range sources {
 		code, some, err := instrument(path, &next)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		absolute, err := filepath.Abs(path)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		copied := filepath.Join(work, fmt.Sprintf("%d.go", i))
 		if err := os.WriteFile(copied, code, 0o600); err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		replace[absolute] = copied
-		name = packageName.FindStringSubmatch(string(code))[1]
 		mutants = append(mutants, some...)
+		// Each package has a chooser of its own.
+		where := filepath.Join(filepath.Dir(absolute), "zz_mutant.go")
+		if replace[where] != "" {
+			continue
+		}
+		replace[where] = filepath.Join(work, fmt.Sprintf("chooser%d.go", i))
+		name := packageName.FindStringSubmatch(string(code))[1]
+		if err := os.WriteFile(replace[where], fmt.Appendf(nil, chooser, name), 0o600); err != nil {
+			return nil, nil, err
+		}
 	}
-	extra := filepath.Join(work, "chooser.go")
-	if err := os.WriteFile(extra, fmt.Appendf(nil, chooser, name), 0o600); err != nil {
-		return "", nil, err
-	}
-	where, err := filepath.Abs(filepath.Join(t.pkg, "zz_mutant.go"))
-	if err != nil {
-		return "", nil, err
-	}
-	replace[where] = extra
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	file := filepath.Join(work, "overlay.json")
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	binary = filepath.Join(work, "tests")
-	out, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-tags", "blackbox", "-overlay", file, "-o", binary, "./"+t.pkg).CombinedOutput()
-	if err != nil {
-		return "", nil, fmt.Errorf("build %s: %w\n%s", t.pkg, err, out)
+	binaries = map[string]string{}
+	for i, folder := range slices.Concat(t.packages, t.also) {
+		binary := filepath.Join(work, fmt.Sprintf("tests%d", i))
+		out, err := exec.CommandContext(context.Background(), "go", "test", "-c", "-vet=off", "-tags", "blackbox", "-overlay", file, "-o", binary, "./"+folder).CombinedOutput()
+		if err != nil {
+			return nil, nil, fmt.Errorf("build %s: %w\n%s", folder, err, out)
+		}
+		binaries[folder] = binary
 	}
-	return binary, mutants, nil
+	return binaries, mutants, nil
 }
 
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
-// tests runs every test alone, without a mutant, and returns those that pass, the quick
-// ones first.
-func (t target) tests(binary, work string) ([]test, error) {
+// tests runs every test alone, without a mutant, and returns them.
+func (t target) tests(binary, folder, work string) ([]test, error) {
 	// The seeds of a fuzz test are tests.
 	list := exec.CommandContext(context.Background(), binary, "-test.list", "^(Test|Fuzz)")
-	list.Dir = t.pkg
+	list.Dir = folder
 	out, err := list.Output()
 	if err != nil {
 		return nil, err
@@ -177,14 +188,13 @@ func (t target) tests(binary, work string) ([]test, error) {
 	group.SetLimit(runtime.NumCPU())
 	for i, name := range names {
 		group.Go(func() (err error) {
-			tests[i], err = t.trace(binary, work, name)
+			tests[i], err = trace(test{name: name, binary: binary, folder: folder}, work)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tests, func(a, b test) int { return int(a.takes - b.takes) })
 	for _, one := range tests {
 		if one.takes > time.Second {
 			fmt.Fprintf(os.Stderr, "%s takes %s\n", one.name, one.takes.Round(time.Second/10))
@@ -194,17 +204,17 @@ func (t target) tests(binary, work string) ([]test, error) {
 }
 
 // trace runs a test without a mutant.
-func (t target) trace(binary, work, name string) (test, error) {
-	trace := filepath.Join(work, "trace-"+name)
+func trace(one test, work string) (test, error) {
+	trace := filepath.Join(work, "trace-"+filepath.Base(one.binary)+"-"+one.name)
 	// What a test starts may be another user, whom the umask is not to keep out.
 	if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
 		return test{}, err
 	}
 	begin := time.Now()
-	if out, err := t.command(context.Background(), binary, []string{name}, "SLIPWAY_MUTANT_TRACE="+trace).CombinedOutput(); err != nil {
-		return test{}, fmt.Errorf("%s fails without a mutant: %w\n%s", name, err, out)
+	if out, err := command(context.Background(), one, []string{one.name}, "SLIPWAY_MUTANT_TRACE="+trace).CombinedOutput(); err != nil {
+		return test{}, fmt.Errorf("%s of %s fails without a mutant: %w\n%s", one.name, one.folder, err, out)
 	}
-	one := test{name: name, takes: time.Since(begin), reaches: map[int]bool{}}
+	one.takes, one.reaches = time.Since(begin), map[int]bool{}
 	data, err := os.ReadFile(trace)
 	if err != nil {
 		return test{}, err
@@ -217,9 +227,10 @@ func (t target) trace(binary, work, name string) (test, error) {
 	return one, nil
 }
 
-func (t target) command(ctx context.Context, binary string, names []string, environment string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.parallel", "4")
-	cmd.Dir = t.pkg
+// command runs tests of the package that one is of.
+func command(ctx context.Context, one test, names []string, environment string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, one.binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.parallel", "4")
+	cmd.Dir = one.folder
 	cmd.Env = append(os.Environ(), environment)
 	cmd.WaitDelay = time.Second
 	return cmd
@@ -260,8 +271,9 @@ var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 // noticed says whether a test that reaches the mutant fails with it. One that takes much
 // longer than without has failed, too.
-func (t target) noticed(binary string, m mutant, tests []test, known *killers, budget time.Duration) bool {
-	var batch []string
+func (t target) noticed(m mutant, tests []test, known *killers, budget time.Duration) bool {
+	var batch []string // of one package
+	var of test
 	var takes, spent time.Duration
 	try := func() bool {
 		if len(batch) == 0 {
@@ -269,7 +281,7 @@ func (t target) noticed(binary string, m mutant, tests []test, known *killers, b
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second+4*takes)
 		defer cancel()
-		out, err := t.command(ctx, binary, batch, "SLIPWAY_MUTANT="+strconv.Itoa(m.id)).CombinedOutput()
+		out, err := command(ctx, of, batch, "SLIPWAY_MUTANT="+strconv.Itoa(m.id)).CombinedOutput()
 		var names []string
 		for _, match := range failedTest.FindAllSubmatch(out, -1) {
 			names = append(names, string(match[1]))
@@ -283,6 +295,10 @@ func (t target) noticed(binary string, m mutant, tests []test, known *killers, b
 		if spent += one.takes; spent > budget && i > 0 {
 			break
 		}
+		if len(batch) > 0 && of.folder != one.folder && try() {
+			return true
+		}
+		of = one
 		batch, takes = append(batch, one.name), takes+one.takes
 		// Quick ones go together.
 		if takes > time.Second && try() {
