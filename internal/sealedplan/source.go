@@ -75,7 +75,8 @@ func (s *Source) Options(r *run.Run) string {
 	return option
 }
 
-func (s *Source) refuse(r *run.Run, format string, args ...any) error {
+// Refuse refuses a plan. The hint makes another.
+func (s *Source) Refuse(r *run.Run, format string, args ...any) error {
 	return refusal.New(s.PlanCommand(r), format, args...)
 }
 
@@ -97,7 +98,7 @@ func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer) (p
 	digest = manifest.PlanDigest(r.Env, parts)
 	if s.Digest != "" && s.Digest != digest {
 		p := plans[0]
-		return nil, "", s.refuse(r, "the plan of %s has the digest %s, by run %s at %s, and not %s", r.Env, digest, p.RunID, p.Created.Format("2006-01-02 15:04:05"), s.Digest)
+		return nil, "", s.Refuse(r, "the plan of %s has the digest %s, by run %s at %s, and not %s", r.Env, digest, p.RunID, p.Created.Format("2006-01-02 15:04:05"), s.Digest)
 	}
 	return plans, digest, nil
 }
@@ -108,23 +109,23 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 	read, where := s.files(ctx, l)
 	data, err := read(manifestName)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, state.ErrNone) {
-		return Plan{}, s.refuse(l.Run, "there is no plan of %s in %s", l.Name, where)
+		return Plan{}, s.Refuse(l.Run, "there is no plan of %s in %s", l.Name, where)
 	}
 	if err != nil {
 		return Plan{}, err
 	}
 	m, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
 	if err != nil {
-		return Plan{}, s.refuse(l.Run, "the plan of %s: %v", l.Name, err)
+		return Plan{}, s.Refuse(l.Run, "the plan of %s: %v", l.Name, err)
 	}
 	p := Plan{Manifest: m, data: data}
 	switch {
 	case m.Environment != l.Env:
-		return p, s.refuse(l.Run, "the plan is one of environment %s", m.Environment)
+		return p, s.Refuse(l.Run, "the plan is one of environment %s", m.Environment)
 	case m.Layer != l.Name:
-		return p, s.refuse(l.Run, "the plan is one of layer %s and not of %s", m.Layer, l.Name)
+		return p, s.Refuse(l.Run, "the plan is one of layer %s and not of %s", m.Layer, l.Name)
 	case !time.Now().Before(m.Expires):
-		return p, s.refuse(l.Run, "the plan of %s has expired, at %s", l.Name, m.Expires.Format(time.RFC3339))
+		return p, s.Refuse(l.Run, "the plan of %s has expired, at %s", l.Name, m.Expires.Format(time.RFC3339))
 	}
 	if m.After == "" {
 		p.sealed, err = read(planName)
@@ -132,7 +133,7 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 			return p, err
 		}
 		if manifest.Digest(p.sealed) != m.Plan {
-			return p, s.refuse(l.Run, "the plan of %s is not the one that its manifest was made for", l.Name)
+			return p, s.Refuse(l.Run, "the plan of %s is not the one that its manifest was made for", l.Name)
 		}
 	}
 	if err := s.refuseSpent(ctx, l, m); err != nil {
@@ -147,7 +148,7 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 	}
 	now.LockFile = m.Bindings.LockFile
 	if name := m.Bindings.Differs(now); name != "" {
-		return p, s.refuse(l.Run, "since the plan of %s was made, %s has changed", l.Name, name)
+		return p, s.Refuse(l.Run, "since the plan of %s was made, %s has changed", l.Name, name)
 	}
 	return p, nil
 }
@@ -170,7 +171,7 @@ func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Man
 	}
 	by, err := l.Store.Read(ctx, claimKey(l, m))
 	if err == nil {
-		return s.refuse(l.Run, "the plan of %s was applied already, or begun, by run %q", l.Name, by)
+		return s.Refuse(l.Run, "the plan of %s was applied already, or begun, by run %q", l.Name, by)
 	}
 	if !errors.Is(err, state.ErrNone) {
 		return err
@@ -185,7 +186,7 @@ func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Man
 	// One that cannot be read is refused where it is used itself.
 	other, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
 	if err == nil && other.RunID != m.RunID && other.Created.After(m.Created) {
-		return s.refuse(l.Run, "the plan of %s was replaced by that of run %s", l.Name, other.RunID)
+		return s.Refuse(l.Run, "the plan of %s was replaced by that of run %s", l.Name, other.RunID)
 	}
 	return nil
 }
@@ -196,13 +197,16 @@ func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) 
 // Claim makes sure that the plan is applied once: it refuses one that another run has claimed.
 // What it returns gives the plan back, for a run that has not begun.
 func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack func(context.Context) error, err error) {
+	if l.Store == nil { // the state's own serial has to do
+		return func(context.Context) error { return nil }, nil
+	}
 	key := claimKey(l, p.Manifest)
 	by, err := l.Store.Claim(ctx, key, []byte(l.ID))
 	if err != nil {
 		return nil, err
 	}
 	if by != nil {
-		return nil, s.refuse(l.Run, "the plan of %s is being applied by run %q", l.Name, by)
+		return nil, s.Refuse(l.Run, "the plan of %s is being applied by run %q", l.Name, by)
 	}
 	return func(ctx context.Context) error { return l.Store.Remove(ctx, key) }, nil
 }
@@ -211,7 +215,7 @@ func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack fu
 func (s *Source) RefuseLockFile(l *layer.Layer, p Plan) error {
 	lockFile, err := lockFileDigest(l)
 	if err == nil && lockFile != p.Bindings.LockFile {
-		err = s.refuse(l.Run, "since the plan of %s was made, the lock file of the providers has changed", l.Name)
+		err = s.Refuse(l.Run, "since the plan of %s was made, the lock file of the providers has changed", l.Name)
 	}
 	return err
 }
@@ -220,7 +224,7 @@ func (s *Source) RefuseLockFile(l *layer.Layer, p Plan) error {
 // reviewed and allowed.
 func (s *Source) RefuseLosses(l *layer.Layer, p Plan, summary plan.Summary) error {
 	if !slices.Equal(summary.Losses(), p.Losses) {
-		return s.refuse(l.Run, "the plan of %s loses other resources than its manifest says", l.Name)
+		return s.Refuse(l.Run, "the plan of %s loses other resources than its manifest says", l.Name)
 	}
 	return nil
 }
@@ -229,7 +233,7 @@ func (s *Source) RefuseLosses(l *layer.Layer, p Plan, summary plan.Summary) erro
 func (s *Source) Unseal(l *layer.Layer, p Plan) error {
 	data, err := l.Identity.Open(p.sealed)
 	if err != nil {
-		return s.refuse(l.Run, "the plan of %s cannot be opened: %v", l.Name, err)
+		return s.Refuse(l.Run, "the plan of %s cannot be opened: %v", l.Name, err)
 	}
 	if err := workspace.Folder(l.Run).Write(workspace.Inside(l.Run, l.PlanFile()), data); err != nil {
 		return workspace.Full(l.Run, err)

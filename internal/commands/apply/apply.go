@@ -4,6 +4,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -106,7 +107,11 @@ func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (t
 	if err := onlyAllowed(l, summary, o); err != nil {
 		return nil, err
 	}
-	return applyPlan(ctx, l)
+	outputs, err := applyPlan(ctx, l)
+	if errors.Is(err, errStale) {
+		err = refusal.New("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, errStale)
+	}
+	return outputs, err
 }
 
 // applyReviewed applies the plans that were sealed, and nothing else. All of them are verified

@@ -37,6 +37,14 @@ func (e ending) doubt() error {
 	return nil
 }
 
+// errStale says that the state has changed since the plan was made, so that nothing was applied.
+var errStale = errors.New("the state has changed since its plan was made, and nothing was applied")
+
+// stale says whether tofu refused the plan for that reason.
+func (e ending) stale() bool {
+	return slices.ContainsFunc(e.diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && d.Summary == "Saved plan is stale" })
+}
+
 // stateNotSaved says whether tofu could not write the state. See
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/backend/local/backend_apply.go
 func (e ending) stateNotSaved() bool {

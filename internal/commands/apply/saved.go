@@ -17,6 +17,7 @@ import (
 )
 
 // applyPlan applies a layer's saved plan, under the lock and a journal. It returns the outputs.
+// The error is errStale if the state has changed since the plan was made.
 func applyPlan(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 	working, h, err := hold.Take(ctx, l)
 	if err != nil {
@@ -59,6 +60,9 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 			doubt = settleFailed(l, seen)
 		}
 		err = errors.Join(l.Failed(working, "apply", e.err), doubt, hold.Stopped(working))
+		if e.stale() && len(seen.done) == 0 {
+			err = errors.Join(err, errStale)
+		}
 	}
 	return errors.Join(err, lostErr, seen.hold.End(ctx, doubt == nil && lostErr == nil))
 }
@@ -136,14 +140,14 @@ func applySealed(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source 
 
 // applyOnce applies the unsealed plan, unless another run has begun to.
 func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
-	if l.Store == nil {
-		return applyPlan(ctx, l)
-	}
 	giveBack, err := source.Claim(ctx, l, p)
 	if err != nil {
 		return nil, err
 	}
 	outputs, err := applyPlan(ctx, l)
+	if errors.Is(err, errStale) {
+		return nil, source.Refuse(l.Run, "%s: %v", l.Name, errStale)
+	}
 	var held *refusal.Error
 	if errors.As(err, &held) { // another run has the lock, and nothing was begun
 		err = errors.Join(err, giveBack(context.WithoutCancel(ctx)))

@@ -4,6 +4,8 @@ package apply
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"slipway/internal/sealedplan"
 	"slipway/internal/testkit"
 	"slipway/internal/tofu"
+	"slipway/internal/workspace"
 )
 
 // A change is planned and applied, and one that changes nothing is not. It begins on no
@@ -223,4 +226,26 @@ func TestBlackBoxApplyPlanLocked(t *testing.T) {
 	if got := d.InState(); got != "" {
 		t.Errorf("the state has %s", got)
 	}
+}
+
+// A plan that the state has moved away from is refused by tofu. Nothing is left behind, and the hint
+// is the next command.
+func TestBlackBoxApplyStale(t *testing.T) {
+	t.Parallel()
+	d := testkit.NewShop(t, testkit.ShopCode)
+	_, err := d.Plan(t.Context(), tofu.Plan{})
+	must.Do(t, err)
+	saved, err := os.ReadFile(d.PlanFile())
+	must.Do(t, err)
+	d.Apply()
+	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), saved))
+	_, err = applyPlan(t.Context(), d.Layer)
+	if !errors.Is(err, errStale) || d.Row.Applied || d.Unwritten {
+		t.Errorf("got %v, applied: %v, unwritten: %v", err, d.Row.Applied, d.Unwritten)
+	}
+	if keys, lock := d.Journals(), d.LockID(); len(keys) > 0 || lock != "" {
+		t.Errorf("it leaves %q and the lock %q", keys, lock)
+	}
+	_, err = applyOnce(t.Context(), d.Layer, sealedplan.Plan{}, sealedplan.Source{Folder: "/plan"})
+	must.Refuse(t, err, "test: the state has changed since its plan was made, and nothing was applied", "dagger call plan-files --env=test export")
 }
