@@ -33,16 +33,19 @@ clean: $(ENGINE) ## Stop the engine and delete all that it built
 test: ## Run every test and check; the one test command
 	@./dev/test
 
-kills: ## Kill every program of every effect, 200 times in all: some 20 minutes
+kills: tools ## Kill every program of every effect, 200 times in all: some 20 minutes
 	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./internal/stage
 
-mutants: ## Change the code that keeps secrets, locks and plans, and see whether a test notices
+mutants: tools ## Change the code that keeps secrets, locks and plans, and see whether a test notices
 	@PATH="$$PWD/.slipway/bin:$$PATH" go run ./dev/mutants
 
-bench: $(ENGINE) ## Measure a plan against the bare tools, and a first call
+bench: tools ## Measure a plan against the bare tools, and a first call
 	@go test -tags e2e,bench -count=1 -parallel 1 -timeout 30m -v -run TestBench ./e2e
+
+tools: engine
+	@./dev/fetch-tools >.slipway/fetch-tools.log 2>&1 || { cat .slipway/fetch-tools.log >&2; exit 1; }
 
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
-.PHONY: help up engine env status logs down clean test kills mutants bench
+.PHONY: help up engine env status logs down clean test tools kills mutants bench

@@ -2,6 +2,7 @@ module slipway
 
 go 1.26.0
 
+// For the stage runner; what it has, tests and the simulated cloud use, too.
 require (
 	filippo.io/age v1.3.2
 	github.com/aws/aws-sdk-go-v2 v1.47.6
@@ -16,21 +17,30 @@ require (
 	github.com/hashicorp/hcl/v2 v2.25.0
 	github.com/hashicorp/terraform-json v0.29.0
 	github.com/hiddeco/sshsig v0.2.0
-	github.com/invopop/jsonschema v0.14.0
-	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/ovh/go-ovh v1.9.0
-	github.com/rhysd/actionlint v1.7.12
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sethvargo/go-githubactions v1.3.2
-	go.etcd.io/bbolt v1.3.5
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/crypto v0.58.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+)
+
+// For the simulated cloud alone.
+require (
+	github.com/johannesboyne/gofakes3 v1.2.0
+	go.etcd.io/bbolt v1.5.0
+)
+
+// For tests alone.
+require (
+	github.com/invopop/jsonschema v0.14.0
+	github.com/rhysd/actionlint v1.7.12
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	golang.org/x/tools v0.52.0
 )
 
+// What these need.
 require (
 	cel.dev/expr v0.25.2 // indirect
 	cloud.google.com/go v0.123.0 // indirect

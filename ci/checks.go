@@ -69,6 +69,10 @@ func (m *Slipway) check(ctx context.Context, args ...string) (string, error) {
 }
 
 func (m *Slipway) checkIn(ctx context.Context, container *dagger.Container, args ...string) (string, error) {
-	_, report, err := finish(ctx, container.WithMountedDirectory("/repo", m.Source).WithMountedTemp("/work"), args)
+	repository, err := m.repository(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, report, err := finish(ctx, container.WithMountedDirectory("/repo", repository).WithMountedTemp("/work"), args)
 	return report, err
 }

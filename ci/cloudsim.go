@@ -58,5 +58,5 @@ func (m *Slipway) withMachine(ctx context.Context, env string, container *dagger
 }
 
 func (m *Slipway) cloudsimProgram(ctx context.Context) (*dagger.File, error) {
-	return m.program(ctx, "cloudsim", m.RunnerSource.WithoutDirectory("cmd").WithoutDirectory("internal"), "./dev/cloudsim")
+	return m.program(ctx, "cloudsim", "./dev/cloudsim", "dev/cloudsim")
 }

@@ -57,30 +57,27 @@ func convertSlice[I any, O any](in []I, f func(I) O) []O {
 
 func (r Slipway) MarshalJSON() ([]byte, error) {
 	var concrete struct {
-		Source       *dagger.Directory
-		AgeKey       *dagger.Secret
-		PinsFile     *dagger.File
-		Goproxy      string
-		LocalData    string
-		RunnerSource *dagger.Directory
+		Source    *dagger.Directory
+		AgeKey    *dagger.Secret
+		PinsFile  *dagger.File
+		Goproxy   string
+		LocalData string
 	}
 	concrete.Source = r.Source
 	concrete.AgeKey = r.AgeKey
 	concrete.PinsFile = r.PinsFile
 	concrete.Goproxy = r.Goproxy
 	concrete.LocalData = r.LocalData
-	concrete.RunnerSource = r.RunnerSource
 	return json.Marshal(&concrete)
 }
 
 func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
-		Source       *dagger.Directory
-		AgeKey       *dagger.Secret
-		PinsFile     *dagger.File
-		Goproxy      string
-		LocalData    string
-		RunnerSource *dagger.Directory
+		Source    *dagger.Directory
+		AgeKey    *dagger.Secret
+		PinsFile  *dagger.File
+		Goproxy   string
+		LocalData string
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
@@ -91,7 +88,6 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	r.PinsFile = concrete.PinsFile
 	r.Goproxy = concrete.Goproxy
 	r.LocalData = concrete.LocalData
-	r.RunnerSource = concrete.RunnerSource
 	return nil
 }
 
@@ -858,6 +854,27 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Start(&parent, ctx, env)
+		case "Starter":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var into *dagger.Directory
+			if inputArgs["into"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["into"]), &into)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg into", err))
+				}
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Starter(&parent, ctx, into, env)
 		case "StateList":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -1025,14 +1042,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg localData", err))
 				}
 			}
-			var runnerSource *dagger.Directory
-			if inputArgs["runnerSource"] != nil {
-				err = json.Unmarshal([]byte(inputArgs["runnerSource"]), &runnerSource)
-				if err != nil {
-					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg runnerSource", err))
-				}
-			}
-			return New(source, ageKey, pins, goproxy, localData, runnerSource), nil
+			return New(source, ageKey, pins, goproxy, localData), nil
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

@@ -41,7 +41,11 @@ func (m *Slipway) Drift(
 ) (string, error) {
 	envs := []string{env}
 	if env == "" {
-		files, err := m.Source.Glob(ctx, "environments/*/environment.yaml")
+		repository, err := m.repository(ctx)
+		if err != nil {
+			return "", err
+		}
+		files, err := repository.Glob(ctx, "environments/*/environment.yaml")
 		if err != nil {
 			return "", err
 		}

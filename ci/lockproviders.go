@@ -19,12 +19,16 @@ func (m *Slipway) LockProviders(
 	// +optional
 	env string,
 ) (*dagger.Changeset, error) {
+	repository, err := m.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
 		return nil, err
 	}
 	container := toolchain.Container.
-		WithMountedDirectory("/repo", m.Source).
+		WithMountedDirectory("/repo", repository).
 		WithMountedFile("/run/pins.env", m.PinsFile).
 		WithMountedTemp("/work").
 		// There may be nothing to write.
@@ -33,5 +37,5 @@ func (m *Slipway) LockProviders(
 	if err != nil {
 		return nil, err
 	}
-	return m.Source.WithDirectory(".", done.Directory("/out/changed")).Changes(m.Source), nil
+	return repository.WithDirectory(".", done.Directory("/out/changed")).Changes(repository), nil
 }

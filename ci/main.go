@@ -17,8 +17,6 @@ type Slipway struct {
 	Goproxy string
 	// +private
 	LocalData string
-	// +private
-	RunnerSource *dagger.Directory
 }
 
 func New(
@@ -43,14 +41,9 @@ func New(
 	//
 	// +default="slipway-local"
 	localData string,
-	// Go sources of the stage runner. They come with the module: leave this alone.
-	//
-	// +defaultPath="/"
-	// +ignore=["*", "!go.mod", "!go.sum", "!cmd", "!internal", "!dev/cloudsim", "**/*_test.go", "**/testdata"]
-	runnerSource *dagger.Directory,
 ) *Slipway {
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
 	}
-	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, LocalData: localData, RunnerSource: runnerSource}
+	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, LocalData: localData}
 }

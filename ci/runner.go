@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 
 	"dagger/slipway/internal/dagger"
 )
 
 // runner is the stage runner.
 func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
-	return m.program(ctx, "slipway", m.RunnerSource.WithoutDirectory("dev"), "./cmd/slipway")
+	return m.program(ctx, "slipway", "./cmd/slipway", "cmd/slipway", "internal")
 }
 
 // Runner is the image of the stage runner and of the simulated cloud, to publish.
@@ -30,8 +31,8 @@ func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 const programs = "/usr/local/bin/"
 
 // program is one of our own, from the image that the pins file names, or built
-// from its sources.
-func (m *Slipway) program(ctx context.Context, name string, source *dagger.Directory, pkg string) (*dagger.File, error) {
+// from the Go files of folders.
+func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...string) (*dagger.File, error) {
 	pinned, err := m.pinned(ctx, "RUNNER")
 	if err != nil {
 		return nil, err
@@ -40,6 +41,10 @@ func (m *Slipway) program(ctx context.Context, name string, source *dagger.Direc
 		return dag.Container().From(pinned).File(programs + name), nil
 	}
 	golang, err := m.golang(ctx)
+	if err != nil {
+		return nil, err
+	}
+	source, err := sources(ctx, folders...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,4 +70,21 @@ func (m *Slipway) golang(ctx context.Context) (*dagger.Container, error) {
 		golang = golang.WithEnvVariable("GOPROXY", m.Goproxy)
 	}
 	return golang, nil
+}
+
+// sources are what one of our own programs is built from: go.mod, and the Go files of folders.
+//
+// They are read back from a folder of this call. Only that makes them known by their
+// content: otherwise each change of the module, also of ci/ itself, would build all anew.
+func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) {
+	include := []string{"go.mod", "go.sum"}
+	for _, folder := range folders {
+		include = append(include, folder+"/**")
+	}
+	folder := rand.Text() // stages can run at once
+	_, err := dag.Directory().WithDirectory(".", moduleRoot(), dagger.DirectoryWithDirectoryOpts{
+		Include: include,
+		Exclude: []string{"**/*_test.go", "**/testdata"},
+	}).Export(ctx, folder)
+	return dag.CurrentModule().Workdir(folder), err
 }

@@ -100,6 +100,10 @@ func (s *Secrets) UpdateKeys(
 
 // change runs a stage that leaves new versions of files, and returns them.
 func (s *Secrets) change(ctx context.Context, with func(*dagger.Container) *dagger.Container, args ...string) (*dagger.Changeset, error) {
+	repository, err := s.Slipway.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
 	container, err := s.Slipway.stage(ctx, "")
 	if err != nil {
 		return nil, err
@@ -111,6 +115,5 @@ func (s *Secrets) change(ctx context.Context, with func(*dagger.Container) *dagg
 	if err != nil {
 		return nil, err
 	}
-	source := s.Slipway.Source
-	return source.WithDirectory(".", done.Directory("/out/changed")).Changes(source), nil
+	return repository.WithDirectory(".", done.Directory("/out/changed")).Changes(repository), nil
 }

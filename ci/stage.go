@@ -13,12 +13,16 @@ import (
 // stage puts together the container of a stage: the tools, the repository, a
 // tmpfs to work on, and the key.
 func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, error) {
+	repository, err := m.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
 		return nil, err
 	}
 	container := toolchain.Container.
-		WithMountedDirectory("/repo", m.Source).
+		WithMountedDirectory("/repo", repository).
 		WithMountedFile("/run/pins.env", m.PinsFile).
 		WithMountedTemp("/work")
 	if m.AgeKey != nil {

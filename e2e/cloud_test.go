@@ -108,5 +108,9 @@ func (c *checkout) isEmpty(t *testing.T) {
 		if err := client.Get("/cloud/project/0123456789abcdef0123456789abcdef/database/postgresql", &databases); err != nil || len(databases) > 0 {
 			t.Errorf("OVH still has %q, %v", databases, err)
 		}
+		var records []int64
+		if err := client.Get("/domain/zone/example.org/record", &records); err != nil || len(records) > 0 {
+			t.Errorf("OVH still has the records %v, %v", records, err)
+		}
 	})
 }

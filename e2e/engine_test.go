@@ -420,7 +420,7 @@ func TestEngineRefuses(t *testing.T) {
 				}
 				return append(empty(t), "PATH="+bin+":"+os.Getenv("PATH"), "_EXPERIMENTAL_DAGGER_RUNNER_HOST=tcp://127.0.0.1:1"), []string{program, "up"}
 			},
-			"the dagger in PATH is v0.18.2, and tcp://127.0.0.1:1 needs v0.19.10", "install the Dagger CLI v0.19.10",
+			"the dagger in PATH is v0.18.2, and tcp://127.0.0.1:1 needs v0.19.10 or v0.19.11", "install the Dagger CLI v0.19.11",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

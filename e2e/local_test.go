@@ -253,11 +253,11 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
-	twice([2]string{"created bucket", "was there"}, "bootstrap")
-	twice([2]string{"20 to create", "20 to create"}, "plan")
-	twice([2]string{"20 to create", "No changes"}, "apply")
-	twice([2]string{"database_uris = (sensitive)", `"private_ip":"10.1.0.`}, "output")
-	twice([2]string{"module.backend.openstack_compute_instance_v2.host", "module.database.ovh_cloud_project_database.postgresql"}, "state-list")
+	twice([2]string{"created bucket", "already exists"}, "bootstrap")
+	twice([2]string{"22 to create", "22 to create"}, "plan")
+	twice([2]string{"22 to create", "No changes"}, "apply")
+	twice([2]string{"database_uris = (sensitive)", `"name":"local.example.org","private_ip":"10.1.0.`}, "output")
+	twice([2]string{"module.backend.openstack_compute_instance_v2.host", `module.dns.ovh_domain_zone_record.address["AAAA"]`}, "state-list")
 	twice([2]string{"local-backend     active  203.0.113.", "local-postgresql  ready "}, "status")
 	twice([2]string{"No changes", "No changes"}, "up")
 	twice([2]string{"local: is what its code says", "local: is what its code says"}, "drift")
@@ -284,7 +284,7 @@ func TestLocal(t *testing.T) {
 	}
 
 	c.call(t, "destroy", "--env=local").refuses(t, "destroy deletes everything in environment local", "hint: dagger call destroy --env=local --confirm=local")
-	twice([2]string{"20 to delete", "No changes"}, "destroy", "--confirm=local")
+	twice([2]string{"22 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
 
 	c.isEmpty(t)
@@ -322,7 +322,7 @@ func TestReview(t *testing.T) {
 	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan is not one that this version knows")
 	plans := filepath.Join(t.TempDir(), "plans")
 	run(t, "sh", "-c", "mkdir -p "+plans+" && cp -r "+plan+" "+plans+"/local").must(t)
-	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 20 to create.")
+	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 22 to create.")
 
 	more := filepath.Join(c.dir, "environments/local/more.tf")
 	c.file(t, more, "")
@@ -339,21 +339,21 @@ func TestReview(t *testing.T) {
 	if err := json.Unmarshal(summary, &seen); err != nil {
 		t.Fatal(err)
 	}
-	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).must(t).says(t, "the plan of run", "20 to create", "database_uris = (sensitive)")
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).must(t).says(t, "the plan of run", "22 to create", "database_uris = (sensitive)")
 	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).refuses(t, "was applied already, or begun, by run")
 
 	refused := c.call(t, "destroy", "--env=local", "--confirm=local")
 	refused.refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='")
 	_, all, _ := strings.Cut(refused.stderr, "--allow-destroy='")
 	all, _, _ = strings.Cut(all, "'")
-	if n := strings.Count(all, ",") + 1; n != 20 {
+	if n := strings.Count(all, ",") + 1; n != 22 {
 		t.Errorf("the hint names %d resources: %s", n, all)
 	}
-	c.call(t, "destroy", "--env=local", "--confirm=local", "--allow-destroy="+all).must(t).says(t, "20 to delete")
+	c.call(t, "destroy", "--env=local", "--confirm=local", "--allow-destroy="+all).must(t).says(t, "22 to delete")
 
 	// An environment that is broken does not hide the others.
 	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
-	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 24 not applied yet")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 26 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in a checkout that has nothing, and
@@ -365,7 +365,7 @@ func TestMakeUp(t *testing.T) {
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
 	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "created bucket slipway-local", "Plan: 20 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
+	runIn(t, dir, env, "make", "up").must(t).says(t, "created bucket slipway-local", "Plan: 22 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
 	info, err := os.Stat(identity)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the age identity: %v, %v", info, err)
@@ -385,7 +385,7 @@ func TestMakeUp(t *testing.T) {
 	}
 	call("plan", "--env=local").says(t, "1 to update", "module.backend.openstack_compute_instance_v2.host\n        flavor_name: b3-8 → b3-16\n")
 	call("apply", "--env=local")
-	call("destroy", "--env=local", "--confirm=local").says(t, "20 to delete")
+	call("destroy", "--env=local", "--confirm=local").says(t, "22 to delete")
 }
 
 // Without the run's own name, the engine would take the second call for the
@@ -432,7 +432,7 @@ func TestLocalTwoAtOnce(t *testing.T) {
 	created := 0
 	for _, r := range results {
 		r.must(t)
-		if strings.Contains(r.stdout, "20 to create") {
+		if strings.Contains(r.stdout, "22 to create") {
 			created++
 		}
 	}
@@ -519,7 +519,7 @@ func TestRepository(t *testing.T) {
 	dagger(t, "call", "fmt").must(t)
 	dagger(t, "call", "validate").must(t).says(t, "environments/local: valid", "environments/test: valid", "environments/preprod: valid", "environments/prod: valid")
 	dagger(t, "call", "lint").must(t)
-	dagger(t, "call", "test").must(t).says(t, "modules/compute: 39 passed, 0 failed", "modules/managed_db: 33 passed, 0 failed")
+	dagger(t, "call", "test").must(t).says(t, "modules/compute: 39 passed, 0 failed", "modules/managed_db: 33 passed, 0 failed", "modules/dns_ovh: 16 passed, 0 failed")
 	dagger(t, "call", "plan", "--env=test").refuses(t, "there are no files credentials/common.enc.env and credentials/test.enc.env",
 		"hint: dagger call secrets init --file=credentials/common.enc.env && dagger call secrets init --file=credentials/test.enc.env")
 }

@@ -238,15 +238,15 @@ func TestWorkflows(t *testing.T) {
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for exactly these files", "hint: dagger call plan --env=local --keep")
 	for range 2 { // the second time it is the same comment
 		j.run("plan.yml", "plan").must(t)
-		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 20 to create.")
+		j.run("plan.yml", "report").must(t).says(t, "`local`: Plan: 22 to create.")
 	}
 	summary, err := os.ReadFile(filepath.Join(temp, "summary"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(string(summary), "20 to create", "module.backend.openstack_compute_keypair_v2.admin")
+	says(string(summary), "22 to create", "module.backend.openstack_compute_keypair_v2.admin")
 	text := shown()
-	says(text, "github-actions[bot]", "slipway:plans", "20 to create", "sha256:")
+	says(text, "github-actions[bot]", "slipway:plans", "22 to create", "sha256:")
 	if n := strings.Count(text, "slipway:plans"); n != 1 {
 		t.Errorf("there are %d comments", n)
 	}

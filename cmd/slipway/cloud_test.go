@@ -32,7 +32,7 @@ func (p *project) onCloud() *cloud {
 	p.t.Helper()
 	mirrors, err := filepath.Glob("../../.slipway/providers/registry.opentofu.org/terraform-provider-openstack/openstack/*/linux_amd64/terraform-provider-openstack_*")
 	if err != nil || len(mirrors) != 1 {
-		p.t.Fatalf("the provider is not in .slipway/providers (%v, %v): make test puts it there", mirrors, err)
+		p.t.Fatalf("the provider is not in .slipway/providers (%v, %v): make tools puts it there", mirrors, err)
 	}
 	// A copy: the tools may not be able to reach this checkout.
 	program := filepath.Join(testkit.ForTools(p.t), "provider")

@@ -112,7 +112,7 @@ func (s *system) servers() int {
 // is taken away again.
 func TestBlackBoxSystem(t *testing.T) {
 	s := newSystem(t)
-	s.run("up").must(t, run.Done).says(t, "21 to create", "test-backend", "database_uris = (sensitive)", "the hosts are not waited for")
+	s.run("up").must(t, run.Done).says(t, "23 to create", "test-backend", "database_uris = (sensitive)", "not waiting for the hosts")
 	s.run("plan").must(t, run.Done).says(t, "No changes")
 	s.run("drift").must(t, run.Done).says(t, "test: is what its code says")
 	s.run("status").must(t, run.Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
@@ -120,7 +120,7 @@ func TestBlackBoxSystem(t *testing.T) {
 	s.run("stop").must(t, run.Done)
 	s.run("status").must(t, run.Done).says(t, "test-backend     shutoff  203.0.113.", "test-postgresql  ready    postgresql-")
 	s.run("start").must(t, run.Done).says(t, "test-backend is started")
-	s.run("destroy", confirm).must(t, run.Done).says(t, "21 to delete")
+	s.run("destroy", confirm).must(t, run.Done).says(t, "23 to delete")
 	s.run("status").must(t, run.Done).says(t, "test has no servers and no databases")
 	if n := s.servers(); n != 0 {
 		t.Errorf("%d servers are left", n)

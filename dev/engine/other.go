@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+// publishedVersion is the Dagger for whoever has Docker. It is newer than ours, which is the
+// newest that builds from Go modules; the workflows' action installs this one.
+//
+// renovate: datasource=github-releases depName=dagger/dagger
+const publishedVersion = "v0.19.11"
+
 // runnerHostVariable is how Dagger's CLI is told of an engine.
 const runnerHostVariable = "_EXPERIMENTAL_DAGGER_RUNNER_HOST"
 
@@ -21,24 +27,27 @@ func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 	version := cliVersion(ctx)
 	host := os.Getenv(runnerHostVariable)
 	if host != "" && host != s.runnerHost() {
-		if version != daggerVersion {
+		if !fits(version) {
 			found := "there is no dagger in PATH"
 			if version != "" {
 				found = "the dagger in PATH is " + version
 			}
-			return nil, refuse("install the Dagger CLI "+daggerVersion+", or unset "+runnerHostVariable+" to build an engine",
-				"%s, and %s needs %s", found, host, daggerVersion)
+			return nil, refuse("install the Dagger CLI "+publishedVersion+", or unset "+runnerHostVariable+" to build an engine",
+				"%s, and %s needs %s or %s", found, host, daggerVersion, publishedVersion)
 		}
 		if answers(ctx) {
 			return &otherEngine{"the engine at " + host}, nil
 		}
 		say("no engine answers at %s: it is passed over", host)
 	}
-	if host == "" && version == daggerVersion && dockerAnswers(ctx) {
+	if host == "" && fits(version) && dockerAnswers(ctx) {
 		return &otherEngine{"Docker and the dagger in PATH"}, nil
 	}
 	return nil, nil
 }
+
+// fits says whether a CLI of that version is one that this module was written for.
+func fits(version string) bool { return version == daggerVersion || version == publishedVersion }
 
 // cliVersion is that of the dagger in PATH, or empty.
 func cliVersion(ctx context.Context) string {

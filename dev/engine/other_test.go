@@ -19,6 +19,7 @@ func program(t *testing.T, dir, name, script string) {
 // Docker runs where this is tested.
 func TestOtherEngine(t *testing.T) {
 	const right, wrong = "echo dagger v0.19.10 x linux/amd64", "echo dagger v0.18.2 x linux/amd64"
+	const newer = "echo dagger v0.19.11 x linux/amd64"
 	const deaf = "[ $1 = version ] && " + right // answers for itself, but reaches no engine
 	for name, c := range map[string]struct {
 		host, dagger, docker string
@@ -28,13 +29,14 @@ func TestOtherEngine(t *testing.T) {
 		"only Docker":                 {"", "", "true", ""},
 		"only the CLI":                {"", right, "", ""},
 		"Docker and the CLI":          {"", right, "true", "Docker and the dagger in PATH"},
+		"Docker and the newer CLI":    {"", newer, "true", "Docker and the dagger in PATH"},
 		"Docker and another CLI":      {"", wrong, "true", ""},
 		"Docker that does not answer": {"", right, "false", ""},
 		"a named engine":              {"tcp://engine:1", right, "", "the engine at tcp://engine:1"},
 		"a named engine and Docker":   {"tcp://engine:1", right, "true", "the engine at tcp://engine:1"},
 		"a named engine that is deaf": {"tcp://engine:1", deaf, "true", ""},
-		"a named engine, another CLI": {"tcp://engine:1", wrong, "", "the dagger in PATH is v0.18.2, and tcp://engine:1 needs v0.19.10"},
-		"a named engine and no CLI":   {"tcp://engine:1", "", "", "there is no dagger in PATH, and tcp://engine:1 needs v0.19.10"},
+		"a named engine, another CLI": {"tcp://engine:1", wrong, "", "the dagger in PATH is v0.18.2, and tcp://engine:1 needs v0.19.10 or v0.19.11"},
+		"a named engine and no CLI":   {"tcp://engine:1", "", "", "there is no dagger in PATH, and tcp://engine:1 needs v0.19.10 or v0.19.11"},
 		"our own":                     {"unix:///run/slipway/socket/engine.sock", right, "true", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

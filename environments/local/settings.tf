@@ -14,4 +14,8 @@ locals {
   database_plan      = "essential"
   database_flavor    = "db1-4"
   database_protected = false
+
+  # The zone that the simulated OVH has.
+  dns_zone = "example.org"
+  dns_name = "local.example.org"
 }

@@ -48,3 +48,11 @@ module "database" {
   users               = { avnadmin = {}, backend = {} }
   deletion_protection = local.database_protected
 }
+
+module "dns" {
+  source = "../../modules/dns_ovh"
+
+  zone      = local.dns_zone
+  name      = local.dns_name
+  addresses = { A = module.backend.ipv4, AAAA = module.backend.ipv6 }
+}

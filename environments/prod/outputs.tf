@@ -4,8 +4,9 @@ output "ansible_inventory" {
 }
 
 output "backend" {
-  description = "Addresses of the backend"
+  description = "Name and addresses of the backend"
   value = {
+    name       = module.dns.name
     ipv4       = module.backend.ipv4
     ipv6       = module.backend.ipv6
     private_ip = module.backend.private_ip

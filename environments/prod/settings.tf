@@ -15,4 +15,8 @@ locals {
   database_plan      = "business"
   database_flavor    = "db1-7"
   database_protected = true
+
+  # A zone of yours at OVH, and the name of the backend in it: these are nobody's.
+  dns_zone = "example.org"
+  dns_name = "prod.example.org"
 }

@@ -15,4 +15,8 @@ locals {
   database_plan      = "essential"
   database_flavor    = "db1-4"
   database_protected = false
+
+  # A zone of yours at OVH, and the name of the backend in it: these are nobody's.
+  dns_zone = "example.org"
+  dns_name = "test.example.org"
 }

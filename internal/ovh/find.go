@@ -26,7 +26,7 @@ var lists = map[string]func(text func(attribute string) string) string{
 }
 
 // CanFind says whether Find knows the type of resource.
-func CanFind(kind string) bool { return lists[kind] != nil }
+func CanFind(kind string) bool { return kind == record || lists[kind] != nil }
 
 // Find returns the ids of what a create that nobody saw the end of may have made: of
 // the kind, a type of the ovh provider, with the name and at the place that the code
@@ -36,6 +36,10 @@ func CanFind(kind string) bool { return lists[kind] != nil }
 func (a *Account) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (found, undated []string, looked bool, err error) {
 	if !CanFind(kind) {
 		return nil, nil, false, nil
+	}
+	if kind == record {
+		undated, looked, err = a.findRecords(ctx, values)
+		return nil, undated, looked, err
 	}
 	known := true
 	list := lists[kind](func(attribute string) string {

@@ -291,20 +291,20 @@ func TestActionlint(t *testing.T) {
 	}
 }
 
-// The CLI, its engine and the module's own version are one; the engine's digest, where
-// it stands, is a whole one.
+// The action installs the CLI that dev/engine takes beside Docker, with the engine of the same
+// version; the engine's digest, where it stands, is a whole one.
 func TestEngineOfTheAction(t *testing.T) {
 	action, err := os.ReadFile("../../.github/actions/dagger/action.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := os.ReadFile("../../dagger.json")
+	source, err := os.ReadFile("../../dev/engine/other.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := regexp.MustCompile(`"engineVersion": "v([^"]+)"`).FindSubmatch(module)
+	version := regexp.MustCompile(`const publishedVersion = "v([^"]+)"`).FindSubmatch(source)
 	if version == nil {
-		t.Fatal("dagger.json names no version of the engine")
+		t.Fatal("dev/engine names no version for Docker")
 	}
 	for _, want := range []string{
 		`\n        VERSION: "` + regexp.QuoteMeta(string(version[1])) + `"\n`,

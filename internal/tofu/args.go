@@ -5,7 +5,6 @@ package tofu
 import (
 	"maps"
 	"slices"
-	"strconv"
 )
 
 // Init are the settings of `tofu init`.
@@ -36,11 +35,9 @@ func (c Init) Args() []string {
 // Plan are the settings of `tofu plan`. It takes no lock: a plan changes nothing,
 // and an apply refuses one that the state has moved away from.
 type Plan struct {
-	Out         string   // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
-	Destroy     bool     // plan the end of everything
-	RefreshOnly bool     // look for drift only
-	Parallelism int      // 0: OpenTofu's default of 10
-	Targets     []string // -target: only these addresses and what they need
+	Out     string   // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
+	Destroy bool     // plan the end of everything
+	Targets []string // -target: only these addresses and what they need
 }
 
 func (c Plan) Args() []string {
@@ -48,10 +45,6 @@ func (c Plan) Args() []string {
 	if c.Destroy {
 		args = append(args, "-destroy")
 	}
-	if c.RefreshOnly {
-		args = append(args, "-refresh-only")
-	}
-	args = append(args, parallelism(c.Parallelism)...)
 	for _, address := range c.Targets {
 		args = append(args, "-target="+address)
 	}
@@ -70,13 +63,6 @@ func (c Apply) Args() []string {
 		args = append(args, "-lock=false")
 	}
 	return append(args, c.Plan)
-}
-
-func parallelism(n int) []string {
-	if n == 0 {
-		return nil
-	}
-	return []string{"-parallelism=" + strconv.Itoa(n)}
 }
 
 // ShowPlanArgs prints a saved plan as JSON, values and all: it must not leave

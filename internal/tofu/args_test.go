@@ -21,8 +21,8 @@ func TestCommandLines(t *testing.T) {
 		"init, of the code alone": {Init{NoBackend: true}.Args(), "init -input=false -no-color -backend=false"},
 		"plan, defaults":          {Plan{Out: "p"}.Args(), "plan -input=false -json -detailed-exitcode -lock=false -out=p"},
 		"plan, everything": {
-			Plan{Out: "p", Destroy: true, RefreshOnly: true, Parallelism: 3, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
-			`plan -input=false -json -detailed-exitcode -lock=false -out=p -destroy -refresh-only -parallelism=3 -target=a.b["c"] -target=d.e`,
+			Plan{Out: "p", Destroy: true, Targets: []string{`a.b["c"]`, "d.e"}}.Args(),
+			`plan -input=false -json -detailed-exitcode -lock=false -out=p -destroy -target=a.b["c"] -target=d.e`,
 		},
 		"apply, defaults":   {Apply{Plan: "p"}.Args(), "apply -input=false -json p"},
 		"apply, everything": {Apply{Plan: "p", Locked: true}.Args(), "apply -input=false -json -lock=false p"},

@@ -46,7 +46,6 @@ const (
 	ApplyStart    = "apply_start"
 	ApplyComplete = "apply_complete"
 	ApplyErrored  = "apply_errored"
-	ChangeSummary = "change_summary"
 	OutputsMsg    = "outputs"
 	ResourceDrift = "resource_drift"
 	TestRun       = "test_run"
@@ -59,7 +58,6 @@ type Hook struct {
 	Action   string   `json:"action"` // create, update, delete, read …
 	IDKey    string   `json:"id_key"`
 	IDValue  string   `json:"id_value"`
-	Elapsed  float64  `json:"elapsed_seconds"`
 }
 
 // A Resource is one that an event is about.

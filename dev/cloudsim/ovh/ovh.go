@@ -1,6 +1,6 @@
 // Package ovh is a simulated OVH API: as much of it as the provider ovh asks for
-// managed PostgreSQL, stateful, durable and as slow to finish things as the real
-// one. Its endpoints are driven by go-ovh, the client of the real provider.
+// managed PostgreSQL and for DNS records, stateful, durable and as slow to finish
+// things as the real one. Its endpoints are driven by go-ovh, the client of the real provider.
 //
 // What takes time is written down with the moments at which it goes on, and settled
 // by the first request after them.
@@ -38,6 +38,9 @@ func Open(path, prefix string) (*Cloud, error) {
 	}
 	err = records.Update(func(tx *bolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(clusters)
+		if err == nil {
+			_, err = tx.CreateBucketIfNotExists(zones)
+		}
 		return err
 	})
 	if err != nil {
@@ -48,6 +51,7 @@ func Open(path, prefix string) (*Cloud, error) {
 	c.account()
 	c.catalog()
 	c.postgresql()
+	c.dns()
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, missing("Got an invalid (or empty) URL"))
 	})

@@ -64,7 +64,7 @@ func TestApplied(t *testing.T) {
 	event := func(kind, action, address string) {
 		a.event(tofu.Event{Type: kind, Hook: tofu.Hook{Resource: tofu.Resource{Address: address}, Action: action, IDKey: "id", IDValue: "1"}})
 	}
-	event(tofu.ChangeSummary, "create", "x.x")
+	event(tofu.TestRun, "create", "x.x")
 	event(tofu.ApplyStart, "update", "a.b")
 	event(tofu.ApplyComplete, "update", "a.b")
 	if len(a.done) > 0 {

@@ -27,6 +27,7 @@ var importIDs = map[string]string{
 	"ovh_cloud_project_database":                 "{service_name}/{engine}/{id}",
 	"ovh_cloud_project_database_database":        "{service_name}/{engine}/{cluster_id}/{id}",
 	"ovh_cloud_project_database_postgresql_user": "{service_name}/{cluster_id}/{id}",
+	"ovh_domain_zone_record":                     "{id}.{zone}",
 }
 
 var attributeName = regexp.MustCompile(`\{\w+\}`)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"dagger/slipway/internal/dagger"
+)
+
+// repository is the one that a call works on.
+//
+// Called by its git address, `-m github.com/…`, the module is given its own repository as
+// the default of `source`. To check or apply the examples there would look like success.
+func (m *Slipway) repository(ctx context.Context) (*dagger.Directory, error) {
+	fetched, err := dag.CurrentModule().Source().Exists(ctx, "by-git")
+	if err != nil || !fetched {
+		return m.Source, err
+	}
+	own, err := m.sourceIsOurs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if own {
+		return nil, errors.New("the module was called by its address and was given no repository of yours to work on\n" +
+			"hint: call it with --source=. or, once, run dagger init --blueprint=ADDRESS in your repository and leave -m away")
+	}
+	return m.Source, nil
+}
+
+// sourceIsOurs says whether `source` is the repository that this module is in.
+func (m *Slipway) sourceIsOurs(ctx context.Context) (bool, error) {
+	const name = "dagger.json"
+	there, err := m.Source.Exists(ctx, name)
+	if err != nil || !there {
+		return false, err
+	}
+	theirs, err := m.Source.File(name).Contents(ctx)
+	if err != nil {
+		return false, err
+	}
+	ours, err := moduleRoot().File(name).Contents(ctx)
+	return ours == theirs, err
+}
+
+// moduleRoot has what dagger.json lists in `include`, which comes along wherever the
+// module is loaded. The module's source is ci/, and the rest lies beside it.
+func moduleRoot() *dagger.Directory { return dag.CurrentModule().Source().Directory("..") }

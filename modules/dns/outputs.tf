@@ -1,4 +1,0 @@
-output "name" {
-  description = "Name of the record"
-  value       = cloudflare_dns_record.a.name
-}
