@@ -34,7 +34,7 @@ test: ## Run every test and check; the one test command
 	@./dev/test
 
 kills: tools ## Kill every program of every effect, 200 times in all: some 20 minutes
-	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./internal/stage
+	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./cmd/slipway
 
 mutants: tools ## Change the code that keeps secrets, locks and plans, and see whether a test notices
 	@PATH="$$PWD/.slipway/bin:$$PATH" go run ./dev/mutants

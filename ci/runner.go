@@ -84,7 +84,7 @@ func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) 
 	folder := rand.Text() // stages can run at once
 	_, err := dag.Directory().WithDirectory(".", moduleRoot(), dagger.DirectoryWithDirectoryOpts{
 		Include: include,
-		Exclude: []string{"**/*_test.go", "**/testdata"},
+		Exclude: []string{"**/*_test.go", "**/testdata", "internal/testkit", "internal/must"},
 	}).Export(ctx, folder)
 	return dag.CurrentModule().Workdir(folder), err
 }

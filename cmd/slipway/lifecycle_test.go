@@ -46,7 +46,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 
 	p.run("plan").must(t, run.BadInput).says(t, "has not been prepared for environment test", "hint: dagger call bootstrap --env=test")
 	p.run("bootstrap").must(t, run.Done).says(t, "created bucket slipway-test")
-	p.run("bootstrap").must(t, run.Done).says(t, "was there")
+	p.run("bootstrap").must(t, run.Done).says(t, "already exists")
 	p.run("state-list").must(t, run.Done).says(t, "test: nothing")
 
 	planned := p.run("plan").must(t, run.Changes).says(t, "2 to create", "terraform_data.host", "terraform_data.secret")
@@ -81,7 +81,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 // up is bootstrap and apply, and safe to repeat.
 func TestBlackBoxUp(t *testing.T) {
 	p := newProject(t, one+aHost)
-	p.run("up").must(t, run.Done).says(t, "created bucket", "1 to create", "the hosts are not waited for")
+	p.run("up").must(t, run.Done).says(t, "created bucket", "1 to create", "not waiting for the hosts")
 	p.run("output").must(t, run.Done).says(t, "test: ansible_inventory = {")
 	again := p.run("up").must(t, run.Done).says(t, "No changes")
 	if slices.ContainsFunc(again.result.Timings, func(s run.Timing) bool { return s.Step == "apply test" }) {

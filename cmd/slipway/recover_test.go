@@ -98,7 +98,7 @@ resource "terraform_data" "late" {
 `)
 	p.run("bootstrap").must(t, run.Done)
 	e := p.runWhile("apply", func(o call) { killTofu(t, o, trace, 10) }).must(t, run.Failed)
-	e.says(t, "tofu was killed", "may not be in the state", "dagger call recover --env=test")
+	e.says(t, "tofu was killed", "the state may not record what it had done by then", "dagger call recover --env=test")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("unlock").must(t, run.Done).says(t, "unlocked")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted")
@@ -131,7 +131,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 			}
 		})
 	}).must(t, run.Failed)
-	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was created", "dagger call recover --env=test looks for it")
+	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was created", "it may exist and not be in the state; next: dagger call recover --env=test")
 	k.arm(0, nil)
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and the cloud has it")

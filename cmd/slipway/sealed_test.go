@@ -36,10 +36,10 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("state-list").says(t, "nothing")
 
 	planned := p.run("plan", keep).must(t, run.Changes).says(t, "the plan is kept until it is applied", "test: the digest of this plan is sha256:")
-	p.run("apply").must(t, run.BadInput).says(t, "environment test is protected, and --digest does not say which plan was Sealed").startsNothing(t)
-	p.run("apply", reviewedPlan).must(t, run.BadInput).says(t, "--digest does not say which plan was Sealed")
-	p.run("apply", planOf(planned)).must(t, run.BadInput).says(t, "--digest does not say which plan was Sealed")
-	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "the hosts are not waited for")
+	p.run("apply").must(t, run.BadInput).says(t, "environment test is protected, and --digest does not say which plan was reviewed").startsNothing(t)
+	p.run("apply", reviewedPlan).must(t, run.BadInput).says(t, "--digest does not say which plan was reviewed")
+	p.run("apply", planOf(planned)).must(t, run.BadInput).says(t, "--digest does not say which plan was reviewed")
+	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "not waiting for the hosts")
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was applied already, or begun, by run "run11"`)
 
@@ -66,7 +66,7 @@ func TestBlackBoxDigest(t *testing.T) {
 	if text := readFile(t, filepath.Join(second.out, "summary.md")); !strings.Contains(text, second.result.Digest) {
 		t.Errorf("the summary has no digest:\n%s", text)
 	}
-	p.run("apply", seen(first)).must(t, run.BadInput).says(t, "the plan of test that is there has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
+	p.run("apply", seen(first)).must(t, run.BadInput).says(t, "the plan of test has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
 	p.run("apply", planOf(first), seen(second)).must(t, run.BadInput).startsNothing(t)
 	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is no digest`)
 
