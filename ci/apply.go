@@ -16,15 +16,11 @@ func (m *Slipway) Up(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	container, err := m.stage(ctx, env)
+	t, err := m.targetWithMachine(ctx, env)
 	if err != nil {
 		return "", err
 	}
-	if container, err = m.withMachine(ctx, env, container); err != nil {
-		return "", err
-	}
-	_, report, err := m.effect(ctx, env, container, "up")
-	return report, err
+	return t.report(ctx, "up")
 }
 
 // Bootstrap makes the store of a state, and refuses one that keeps no lock.
@@ -35,7 +31,7 @@ func (m *Slipway) Bootstrap(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "bootstrap")
+	return m.call(ctx, env, "bootstrap")
 }
 
 // Apply makes the infrastructure what the code says, and shows the outputs.
@@ -69,23 +65,19 @@ func (m *Slipway) Apply(
 	// +optional
 	allowDestroy string,
 ) (string, error) {
-	container, err := m.stage(ctx, env)
+	t, err := m.targetWithMachine(ctx, env)
 	if err != nil {
 		return "", err
 	}
-	if container, err = m.withMachine(ctx, env, container); err != nil {
-		return "", err
-	}
-	args := []string{"apply", "--layer=" + layer, "--digest=" + digest, "--allow-destroy=" + allowDestroy}
+	flags := []string{"--layer=" + layer, "--digest=" + digest, "--allow-destroy=" + allowDestroy}
 	if plan != nil {
-		container = container.WithMountedDirectory("/plan", plan)
-		args = append(args, "--plan=/plan")
+		t.container = t.container.WithMountedDirectory("/plan", plan)
+		flags = append(flags, "--plan=/plan")
 	}
 	if reviewed {
-		args = append(args, "--reviewed")
+		flags = append(flags, "--reviewed")
 	}
-	_, report, err := m.effect(ctx, env, container, args...)
-	return report, err
+	return t.report(ctx, "apply", flags...)
 }
 
 // Destroy takes away all that the code made, the last layer first.
@@ -108,7 +100,7 @@ func (m *Slipway) Destroy(
 	// +optional
 	allowDestroy string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm, "--allow-destroy="+allowDestroy)
+	return m.call(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm, "--allow-destroy="+allowDestroy)
 }
 
 // Down takes away all that the code made, and the plans that are kept of it.
@@ -127,5 +119,5 @@ func (m *Slipway) Down(
 	// +optional
 	allowDestroy string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "down", "--confirm="+confirm, "--allow-destroy="+allowDestroy)
+	return m.call(ctx, env, "down", "--confirm="+confirm, "--allow-destroy="+allowDestroy)
 }

@@ -34,21 +34,20 @@ func (m *Slipway) Approve(
 	// +optional
 	layer string,
 ) (string, error) {
-	container, err := m.stage(ctx, env)
+	t, err := m.target(ctx, env)
 	if err != nil {
 		return "", err
 	}
 	if key != nil {
-		container = container.WithMountedSecret("/run/secrets/signing-key", key)
+		t.container = t.container.WithMountedSecret("/run/secrets/signing-key", key)
 	}
 	if signature != nil {
-		container = container.WithMountedFile("/run/signature", signature)
+		t.container = t.container.WithMountedFile("/run/signature", signature)
 	}
-	args := []string{"approve", "--digest=" + digest, "--layer=" + layer}
+	flags := []string{"--digest=" + digest, "--layer=" + layer}
 	if plan != nil {
-		container = container.WithMountedDirectory("/plan", plan)
-		args = append(args, "--plan=/plan")
+		t.container = t.container.WithMountedDirectory("/plan", plan)
+		flags = append(flags, "--plan=/plan")
 	}
-	_, report, err := m.effect(ctx, env, container, args...)
-	return report, err
+	return t.report(ctx, "approve", flags...)
 }

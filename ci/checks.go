@@ -1,10 +1,6 @@
 package main
 
-import (
-	"context"
-
-	"dagger/slipway/internal/dagger"
-)
+import "context"
 
 // The checks need no secret, and are as good the second time: they are cached by
 // what they read.
@@ -44,7 +40,7 @@ const tflint = "github.com/terraform-linters/tflint@v0.64.0"
 //
 // Its first call on an engine builds tflint, which takes a minute or two.
 func (m *Slipway) Lint(ctx context.Context) (string, error) {
-	toolchain, err := m.Toolchain(ctx)
+	t, err := m.targetWithoutKey(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -56,23 +52,22 @@ func (m *Slipway) Lint(ctx context.Context) (string, error) {
 		WithEnvVariable("GOBIN", "/bin-of-tflint").
 		WithExec([]string{"go", "install", "-trimpath", "-ldflags=-s -w", tflint}).
 		File("/bin-of-tflint/tflint")
-	container := toolchain.Container.WithFile("/usr/local/bin/tflint", program)
-	return m.checkIn(ctx, container, "lint")
+	t.container = t.container.WithFile("/usr/local/bin/tflint", program)
+	return t.check(ctx, "lint")
 }
 
-func (m *Slipway) check(ctx context.Context, args ...string) (string, error) {
-	toolchain, err := m.Toolchain(ctx)
+func (m *Slipway) check(ctx context.Context, command string, flags ...string) (string, error) {
+	t, err := m.targetWithoutKey(ctx)
 	if err != nil {
 		return "", err
 	}
-	return m.checkIn(ctx, toolchain.Container, args...)
+	return t.check(ctx, command, flags...)
 }
 
-func (m *Slipway) checkIn(ctx context.Context, container *dagger.Container, args ...string) (string, error) {
-	repository, err := m.repository(ctx)
+func (t *target) check(ctx context.Context, command string, flags ...string) (string, error) {
+	o, err := t.run(ctx, command, flags...)
 	if err != nil {
 		return "", err
 	}
-	_, report, err := finish(ctx, container.WithMountedDirectory("/repo", repository).WithMountedTemp("/work"), args)
-	return report, err
+	return o.report, nil
 }

@@ -26,11 +26,28 @@ func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "--data=/data"}}), nil
 }
 
-// withMachine lets a stage of environment local reach the server of the simulated
-// cloud: a container with a systemd of its own, which plays the oldest there is.
-func (m *Slipway) withMachine(ctx context.Context, env string, container *dagger.Container) (*dagger.Container, error) {
-	if env != "local" {
-		return container, nil
+// simulated is the environment that runs on the simulated cloud.
+const simulated = "local"
+
+// bindCloud lets a command on the simulated environment reach its cloud.
+func (m *Slipway) bindCloud(ctx context.Context, t *target) error {
+	if t.env != simulated {
+		return nil
+	}
+	cloudsim, err := m.Cloudsim(ctx)
+	if err != nil {
+		return err
+	}
+	t.container = t.container.WithServiceBinding("cloudsim", cloudsim)
+	return nil
+}
+
+// targetWithMachine is target, and in the simulated environment it reaches the server too: a
+// container with a systemd of its own, which plays the oldest server there is.
+func (m *Slipway) targetWithMachine(ctx context.Context, env string) (*target, error) {
+	t, err := m.target(ctx, env)
+	if err != nil || env != simulated {
+		return t, err
 	}
 	cloudsim, err := m.Cloudsim(ctx)
 	if err != nil {
@@ -54,7 +71,8 @@ func (m *Slipway) withMachine(ctx context.Context, env string, container *dagger
 		WithServiceBinding("cloudsim", cloudsim).
 		WithExposedPort(9001).
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "machine", "--name=one"}, InsecureRootCapabilities: true})
-	return container.WithServiceBinding("machine", machine), nil
+	t.container = t.container.WithServiceBinding("machine", machine)
+	return t, nil
 }
 
 func (m *Slipway) cloudsimProgram(ctx context.Context) (*dagger.File, error) {

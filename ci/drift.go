@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"path"
 	"strings"
 	"sync"
 
@@ -41,17 +41,9 @@ func (m *Slipway) Drift(
 ) (string, error) {
 	envs := []string{env}
 	if env == "" {
-		repository, err := m.repository(ctx)
-		if err != nil {
+		var err error
+		if envs, err = m.environmentNames(ctx); err != nil {
 			return "", err
-		}
-		files, err := repository.Glob(ctx, "environments/*/environment.yaml")
-		if err != nil {
-			return "", err
-		}
-		envs = nil
-		for _, file := range files {
-			envs = append(envs, path.Base(path.Dir(file)))
 		}
 	}
 	checks := make([]driftCheck, len(envs))
@@ -90,17 +82,35 @@ type driftCheck struct {
 }
 
 func (m *Slipway) driftOf(ctx context.Context, env string) driftCheck {
-	container, err := m.stage(ctx, env)
+	t, err := m.target(ctx, env)
 	if err != nil {
 		return driftCheck{text: env + ": " + err.Error() + "\n", failed: true}
 	}
-	done, report, err := m.effect(ctx, env, container, "drift")
-	c := driftCheck{text: report, failed: err != nil}
+	o, err := t.runUncached(ctx, "drift")
 	if err != nil {
-		c.text = err.Error() + "\n"
+		c := driftCheck{text: err.Error() + "\n", failed: true}
+		if o != nil {
+			c.out = o.out
+		}
+		return c
 	}
-	if done != nil {
-		c.out = done.Directory("/out")
+	return driftCheck{out: o.out, text: o.report}
+}
+
+// environmentNames lists the environments, also those whose file is wrong.
+func (m *Slipway) environmentNames(ctx context.Context) ([]string, error) {
+	t, err := m.targetWithoutKey(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return c
+	o, err := t.run(ctx, "environments")
+	if o == nil {
+		return nil, err
+	}
+	text, err := o.out.File("environments.json").Contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	return names, json.Unmarshal([]byte(text), &names)
 }

@@ -19,23 +19,9 @@ func (m *Slipway) LockProviders(
 	// +optional
 	env string,
 ) (*dagger.Changeset, error) {
-	repository, err := m.repository(ctx)
+	t, err := m.targetWithoutKey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	toolchain, err := m.Toolchain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	container := toolchain.Container.
-		WithMountedDirectory("/repo", repository).
-		WithMountedFile("/run/pins.env", m.PinsFile).
-		WithMountedTemp("/work").
-		// There may be nothing to write.
-		WithDirectory("/out/changed", dag.Directory())
-	done, _, err := m.effect(ctx, env, container, "lock-providers")
-	if err != nil {
-		return nil, err
-	}
-	return repository.WithDirectory(".", done.Directory("/out/changed")).Changes(repository), nil
+	return t.changes(ctx, "lock-providers", "--env="+env)
 }

@@ -30,8 +30,11 @@ func (m *Slipway) Plan(
 	// +optional
 	base string,
 ) (string, error) {
-	_, report, err := m.planned(ctx, env, layer, keep, commit, base)
-	return report, err
+	o, err := m.planned(ctx, env, layer, keep, commit, base)
+	if err != nil {
+		return "", err
+	}
+	return o.report, nil
 }
 
 // PlanFiles makes a plan and returns what it leaves: the sealed plan, the summary and the result.
@@ -61,31 +64,21 @@ func (m *Slipway) PlanFiles(
 	// +optional
 	base string,
 ) (*dagger.Directory, error) {
-	done, _, err := m.planned(ctx, env, layer, keep, commit, base)
-	if done == nil {
+	o, err := m.planned(ctx, env, layer, keep, commit, base)
+	if o == nil {
 		return nil, err
 	}
-	return done.Directory("/out"), nil
+	return o.out, nil
 }
 
-func (m *Slipway) planned(ctx context.Context, env, layer string, keep bool, commit, base string) (*dagger.Container, string, error) {
-	container, err := m.stage(ctx, env)
+func (m *Slipway) planned(ctx context.Context, env, layer string, keep bool, commit, base string) (*outcome, error) {
+	t, err := m.target(ctx, env)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	args := []string{"plan", "--layer=" + layer, "--commit=" + commit, "--base=" + base}
+	flags := []string{"--layer=" + layer, "--commit=" + commit, "--base=" + base}
 	if keep {
-		args = append(args, "--keep")
+		flags = append(flags, "--keep")
 	}
-	return m.effect(ctx, env, container, args...)
-}
-
-// onEnvironment runs a stage on an environment and returns its report.
-func (m *Slipway) onEnvironment(ctx context.Context, env string, args ...string) (string, error) {
-	container, err := m.stage(ctx, env)
-	if err != nil {
-		return "", err
-	}
-	_, report, err := m.effect(ctx, env, container, args...)
-	return report, err
+	return t.runUncached(ctx, "plan", flags...)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 
 	"dagger/slipway/internal/dagger"
@@ -40,39 +39,38 @@ func (m *Slipway) Report(
 
 // toGitHub runs a stage that writes to GitHub. Its container has no other secret
 // than the token.
-func (m *Slipway) toGitHub(ctx context.Context, stage string, results *dagger.Directory, envs []string, github *dagger.Directory, token *dagger.Secret, dryRun bool) (string, error) {
+func (m *Slipway) toGitHub(ctx context.Context, command string, results *dagger.Directory, envs []string, github *dagger.Directory, token *dagger.Secret, dryRun bool) (string, error) {
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
 		return "", err
 	}
-	container := toolchain.Container.WithMountedDirectory("/results", results)
+	t := &target{container: toolchain.Container.WithMountedDirectory("/results", results)}
 	if github != nil {
-		container = container.WithMountedDirectory("/github", github)
-		if container, err = m.withSimulatedGitHub(ctx, container, github); err != nil {
+		t.container = t.container.WithMountedDirectory("/github", github)
+		if err := m.bindGitHub(ctx, t, github); err != nil {
 			return "", err
 		}
 	}
 	if token != nil {
-		container = container.WithMountedSecret("/run/secrets/github-token", token)
+		t.container = t.container.WithMountedSecret("/run/secrets/github-token", token)
 	}
-	args := []string{stage, "--envs=" + strings.Join(envs, ","), "--run-id=" + rand.Text()}
+	flags := []string{"--envs=" + strings.Join(envs, ",")}
 	if dryRun {
-		args = append(args, "--dry-run")
+		flags = append(flags, "--dry-run")
 	}
-	_, report, err := finish(ctx, container, args)
-	return report, err
+	return t.report(ctx, command, flags...)
 }
 
-// withSimulatedGitHub lets a job that was told so talk to the GitHub that is part
-// of the simulated cloud.
-func (m *Slipway) withSimulatedGitHub(ctx context.Context, container *dagger.Container, github *dagger.Directory) (*dagger.Container, error) {
+// bindGitHub lets a job that was told so reach the GitHub that is part of the simulated cloud.
+func (m *Slipway) bindGitHub(ctx context.Context, t *target, github *dagger.Directory) error {
 	variables, err := github.File("env").Contents(ctx)
 	if err != nil || !strings.Contains(variables, "GITHUB_API_URL=http://cloudsim:") {
-		return container, err
+		return err
 	}
 	cloudsim, err := m.Cloudsim(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return container.WithServiceBinding("cloudsim", cloudsim), nil
+	t.container = t.container.WithServiceBinding("cloudsim", cloudsim)
+	return nil
 }

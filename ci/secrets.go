@@ -20,12 +20,7 @@ func (m *Slipway) Secrets() *Secrets { return &Secrets{m} }
 //
 // +cache="never"
 func (s *Secrets) Check(ctx context.Context) (string, error) {
-	container, err := s.Slipway.stage(ctx, "")
-	if err != nil {
-		return "", err
-	}
-	_, report, err := s.Slipway.effect(ctx, "", container, "secrets-check")
-	return report, err
+	return s.Slipway.call(ctx, "", "secrets-check")
 }
 
 // Init makes a file of its template, FILE.example, and makes up the values that
@@ -98,22 +93,14 @@ func (s *Secrets) UpdateKeys(
 	return s.change(ctx, nil, "secrets-updatekeys", "--file="+file)
 }
 
-// change runs a stage that leaves new versions of files, and returns them.
-func (s *Secrets) change(ctx context.Context, with func(*dagger.Container) *dagger.Container, args ...string) (*dagger.Changeset, error) {
-	repository, err := s.Slipway.repository(ctx)
-	if err != nil {
-		return nil, err
-	}
-	container, err := s.Slipway.stage(ctx, "")
+// change runs a command that leaves new versions of files, and returns them.
+func (s *Secrets) change(ctx context.Context, with func(*dagger.Container) *dagger.Container, command string, flags ...string) (*dagger.Changeset, error) {
+	t, err := s.Slipway.target(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	if with != nil {
-		container = with(container)
+		t.container = with(t.container)
 	}
-	done, _, err := s.Slipway.effect(ctx, "", container, args...)
-	if err != nil {
-		return nil, err
-	}
-	return repository.WithDirectory(".", done.Directory("/out/changed")).Changes(repository), nil
+	return t.changes(ctx, command, flags...)
 }

@@ -15,7 +15,7 @@ func (m *Slipway) Status(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "status")
+	return m.call(ctx, env, "status")
 }
 
 // Start has the servers of an environment run.
@@ -26,7 +26,7 @@ func (m *Slipway) Start(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "start")
+	return m.call(ctx, env, "start")
 }
 
 // Stop shuts the servers of an environment down.
@@ -44,7 +44,7 @@ func (m *Slipway) Stop(
 	// +optional
 	confirm string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "stop", "--confirm="+confirm)
+	return m.call(ctx, env, "stop", "--confirm="+confirm)
 }
 
 // Ssh opens a shell on a host of an environment. Its key is checked.
@@ -59,13 +59,10 @@ func (m *Slipway) Ssh(
 	// +optional
 	host string,
 ) error {
-	container, err := m.stage(ctx, env)
+	t, err := m.targetWithMachine(ctx, env)
 	if err != nil {
 		return err
 	}
-	if container, err = m.withMachine(ctx, env, container); err != nil {
-		return err
-	}
-	_, err = container.Terminal(dagger.ContainerTerminalOpts{Cmd: []string{"slipway", "ssh", "--env=" + env, "--host=" + host, "--run-id=" + rand.Text()}}).Sync(ctx)
+	_, err = t.container.Terminal(dagger.ContainerTerminalOpts{Cmd: []string{"slipway", "ssh", "--env=" + env, "--host=" + host, "--run-id=" + rand.Text()}}).Sync(ctx)
 	return err
 }

@@ -18,7 +18,7 @@ func (m *Slipway) Output(
 	// +optional
 	layer string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "output", "--layer="+layer)
+	return m.call(ctx, env, "output", "--layer="+layer)
 }
 
 // StateList shows the addresses of what the state holds.
@@ -33,7 +33,7 @@ func (m *Slipway) StateList(
 	// +optional
 	layer string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "state-list", "--layer="+layer)
+	return m.call(ctx, env, "state-list", "--layer="+layer)
 }
 
 // Unlock names the holder of a lock, and takes away the lock of a dead one.
@@ -52,7 +52,7 @@ func (m *Slipway) Unlock(
 	// +optional
 	lockID string,
 ) (string, error) {
-	return m.onEnvironment(ctx, env, "unlock", "--layer="+layer, "--lock-id="+lockID)
+	return m.call(ctx, env, "unlock", "--layer="+layer, "--lock-id="+lockID)
 }
 
 // Recover brings state and world together after an interrupted run.
@@ -78,15 +78,14 @@ func (m *Slipway) Recover(
 	// +optional
 	seen string,
 ) (string, error) {
-	container, err := m.stage(ctx, env)
+	t, err := m.target(ctx, env)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"recover", "--layer=" + layer, "--seen=" + seen}
+	flags := []string{"--layer=" + layer, "--seen=" + seen}
 	if from != nil {
-		container = container.WithMountedDirectory("/from", from)
-		args = append(args, "--from=/from")
+		t.container = t.container.WithMountedDirectory("/from", from)
+		flags = append(flags, "--from=/from")
 	}
-	_, report, err := m.effect(ctx, env, container, args...)
-	return report, err
+	return t.report(ctx, "recover", flags...)
 }

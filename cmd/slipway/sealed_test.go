@@ -43,7 +43,7 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was applied already, or begun, by run "run11"`)
 
-	// Without changes there is nothing to apply, and that was Sealed, too.
+	// Without changes there is nothing to apply, and that was reviewed, too.
 	planned = p.run("plan", keep).must(t, run.Done).says(t, "No changes")
 	p.run("apply", seen(planned)).must(t, run.Done).says(t, "No changes")
 	p.run("apply", seen(planned)).must(t, run.Done).says(t, "No changes")
@@ -68,7 +68,7 @@ func TestBlackBoxDigest(t *testing.T) {
 	}
 	p.run("apply", seen(first)).must(t, run.BadInput).says(t, "the plan of test has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
 	p.run("apply", planOf(first), seen(second)).must(t, run.BadInput).startsNothing(t)
-	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is no digest`)
+	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is not the digest`)
 
 	// Who has the passphrase can forge a manifest, and not its digest.
 	p.resign(second, func(m *manifest.Manifest) { m.Commit = "1234567" })

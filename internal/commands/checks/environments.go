@@ -2,9 +2,13 @@ package checks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -23,6 +27,9 @@ func environments(_ context.Context, r *run.Run) error {
 	repository := os.DirFS(r.Repository)
 	names, err := environment.List(repository)
 	if err != nil {
+		return err
+	}
+	if err := leaveNames(r, names); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(&r.Report, 0, 0, 2, ' ', 0)
@@ -60,4 +67,18 @@ func environments(_ context.Context, r *run.Run) error {
 		return faults[0]
 	}
 	return refusal.New(first.Hint, "%s (and %d more at fault)", first.Message, len(faults)-1)
+}
+
+// leaveNames leaves the list for whoever works on each environment. A folder without a file is
+// shared code.
+func leaveNames(r *run.Run, names []string) error {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, err := os.Stat(filepath.Join(r.Repository, "environments", name, "environment.yaml"))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	list, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return r.Leave("environments.json", list)
 }

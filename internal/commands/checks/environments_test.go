@@ -3,11 +3,13 @@ package checks
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"slipway/internal/must"
 	"slipway/internal/run"
 )
 
@@ -40,5 +42,24 @@ func TestHostileNames(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), `hint: rename the folder, small letters, digits and dashes, 32 at most: git mv -- $'environments/x\x1b]0;title\x07\x0a::error::y ## [error]z $(id)' `) {
 		t.Errorf("the hint is no command: %s", stderr.String())
+	}
+}
+
+// The list names every environment that has a file, also one whose file is wrong.
+func TestEnvironmentNames(t *testing.T) {
+	repository, out := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"test": "credentials: []\n", "broken": "x", "shared": ""} {
+		folder := filepath.Join(repository, "environments", name)
+		must.Do(t, os.MkdirAll(folder, 0o755))
+		if text != "" {
+			must.Do(t, os.WriteFile(filepath.Join(folder, "environment.yaml"), []byte(text), 0o600))
+		}
+	}
+	if code := run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: out, Stdout: io.Discard, Stderr: io.Discard}); code != run.BadInput {
+		t.Errorf("exit code %d", code)
+	}
+	data, err := os.ReadFile(filepath.Join(out, "environments.json"))
+	if err != nil || string(data) != `["broken","test"]` {
+		t.Errorf("%s, %v", data, err)
 	}
 }
