@@ -44,7 +44,7 @@ func TestBlackBoxEach(t *testing.T) {
 		t.Errorf("it looks at %s", got)
 	}
 	d.Work, names = testkit.ForTools(t), nil
-	err := layer.Each(t.Context(), d.Layer.Run, func(l *layer.Layer) error { names = append(names, l.Name); return errors.New("of " + l.Name) })
+	err := layer.Each(t.Context(), d.Run, func(l *layer.Layer) error { names = append(names, l.Name); return errors.New("of " + l.Name) })
 	must.Fail(t, err, "of net")
 	d.Work = testkit.ForTools(t)
 	if got := strings.Join(names, " "); got != "net" {
@@ -66,7 +66,7 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	// OpenTofu leaves what it had planned by then.
 	_, err = d.ReadPlan(t.Context())
 	must.Fail(t, err, "the plan of test is incomplete and cannot be applied")
-	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), []byte("no plan")))
+	must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.PlanFile()), []byte("no plan")))
 	_, err = d.ReadPlan(t.Context())
 	must.Fail(t, err, "tofu show of test failed")
 }

@@ -58,9 +58,9 @@ func planning(t *testing.T) *planDesk {
 	d.sealer = Sealer{Commit: "0123456", Base: "6543210", Lifetime: time.Hour, Programs: func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }}
 	d.source.Programs = d.sealer.Programs
 	d.Dir = d.Path("repository")
-	must.Do(t, workspace.Folder(d.Layer.Run).Make("plans", "repository"))
-	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), []byte(aPlan)))
-	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.LockFile()), []byte("locks")))
+	must.Do(t, workspace.Folder(d.Run).Make("plans", "repository"))
+	must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.PlanFile()), []byte(aPlan)))
+	must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.LockFile()), []byte("locks")))
 	return d
 }
 

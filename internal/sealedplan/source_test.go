@@ -228,7 +228,7 @@ func TestUnseal(t *testing.T) {
 	must.Do(t, err)
 	must.Refuse(t, d.source.Unseal(d.Layer, Plan{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
 	must.Do(t, d.source.Unseal(d.Layer, Plan{sealed: sealed}))
-	if data, err := workspace.Folder(d.Layer.Run).Read(workspace.Inside(d.Layer.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
+	if data, err := workspace.Folder(d.Run).Read(workspace.Inside(d.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)
 	}
 	must.Do(t, os.RemoveAll(d.Path("plans")))

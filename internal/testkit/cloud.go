@@ -39,8 +39,10 @@ func (d *Desk) OnCloud() *Cloud {
 	d.Credentials = map[string]string{
 		"OS_AUTH_URL": url + "/identity/v3/", "OS_REGION_NAME": openstack.Region, "OS_TENANT_NAME": "slipway", "OS_USERNAME": "user", "OS_PASSWORD": "word",
 	}
-	login, err := http.Post(url+"/identity/v3/auth/tokens", "application/json",
+	request, err := http.NewRequestWithContext(d.T.Context(), http.MethodPost, url+"/identity/v3/auth/tokens",
 		strings.NewReader(`{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "user", "domain": {"id": "default"}, "password": "word"}}}}}`))
+	must.Do(d.T, err)
+	login, err := http.DefaultClient.Do(request)
 	must.Do(d.T, err)
 	defer login.Body.Close()
 	return &Cloud{d.T, url, login.Header.Get("X-Subject-Token")}
@@ -49,7 +51,7 @@ func (d *Desk) OnCloud() *Cloud {
 // Make creates a resource, of which the body says what kind it is, and returns its ID.
 func (c *Cloud) Make(path, body string) (id string) {
 	c.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, c.url+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+path, strings.NewReader(body))
 	must.Do(c.t, err)
 	request.Header.Set("X-Auth-Token", c.token)
 	response, err := http.DefaultClient.Do(request)

@@ -60,7 +60,7 @@ func New(t *testing.T) *Desk {
 	r.Environment = &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}}
 	r.Identity, r.Recipients = identity, identity.Recipients()
 	r.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
-	bucket, err := http.NewRequest(http.MethodPut, server.URL+"/state", nil)
+	bucket, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/state", nil)
 	must.Do(t, err)
 	response, err := http.DefaultClient.Do(bucket)
 	must.Do(t, err)
@@ -73,7 +73,7 @@ func New(t *testing.T) *Desk {
 func (d *Desk) Opened() *run.Run {
 	d.T.Helper()
 	must.Do(d.T, d.Open(d.T.Context()))
-	return d.Layer.Run
+	return d.Run
 }
 
 // Other has another run on the same state.

@@ -41,10 +41,10 @@ func NewShop(t *testing.T, code string, files ...string) *Desk {
 	}
 	d := New(t)
 	d.Work = ForTools(t)
-	must.Do(t, workspace.Folder(d.Layer.Run).Open())
-	must.Do(t, workspace.Folder(d.Layer.Run).Make("home", "tmp", "data", "plans", "repository"))
+	must.Do(t, workspace.Folder(d.Run).Open())
+	must.Do(t, workspace.Folder(d.Run).Make("home", "tmp", "data", "plans", "repository"))
 	d.Dir = d.Path("repository")
-	d.Tool = workspace.Bare(d.Layer.Run, "", &d.Printed)
+	d.Tool = workspace.Bare(d.Run, "", &d.Printed)
 	d.Row = &run.LayerResult{Name: "test", Changes: map[string]int{}}
 	d.Result.Layers = []*run.LayerResult{d.Row}
 	d.File("main.tf", code)

@@ -64,7 +64,7 @@ func TestTakeKept(t *testing.T) {
 	for _, key := range append([]string{"plans/test/a/plan.age", "plans/test/a/manifest.json", "drift/test.json"}, other...) {
 		must.Do(t, d.Store.Write(t.Context(), key, []byte("x")))
 	}
-	must.Do(t, removeKept(t.Context(), d.Layer.Run))
+	must.Do(t, removeKept(t.Context(), d.Run))
 	objects, err := d.Store.List(t.Context(), "")
 	must.Do(t, err)
 	var left []string
@@ -83,10 +83,10 @@ func TestTakeKept(t *testing.T) {
 			}
 			return r.Method == method
 		}
-		if err := removeKept(t.Context(), d.Layer.Run); err == nil {
+		if err := removeKept(t.Context(), d.Run); err == nil {
 			t.Errorf("a store that takes no %s", method)
 		}
 	}
 	d.Store = nil
-	must.Do(t, removeKept(t.Context(), d.Layer.Run))
+	must.Do(t, removeKept(t.Context(), d.Run))
 }

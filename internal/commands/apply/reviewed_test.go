@@ -32,8 +32,8 @@ func newSealedDesk(t *testing.T, after string) *sealedDesk {
 	programs := func() (map[string]string, error) { return map[string]string{"tofu": "sha256:1"}, nil }
 	d.o.plan.Programs = programs
 	d.Dir = d.Path("repository")
-	must.Do(t, workspace.Folder(d.Layer.Run).Make("plans", "repository"))
-	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), []byte("a plan")))
+	must.Do(t, workspace.Folder(d.Run).Make("plans", "repository"))
+	must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.PlanFile()), []byte("a plan")))
 	sealer := sealedplan.Sealer{Keep: true, Lifetime: time.Hour, Programs: programs}
 	d.ID = "planner"
 	must.Do(t, sealer.Seal(t.Context(), d.Layer, plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}, after))
@@ -45,7 +45,7 @@ func newSealedDesk(t *testing.T, after string) *sealedDesk {
 // sealed is the plan that is kept.
 func (d *sealedDesk) sealed() sealedplan.Plan {
 	d.T.Helper()
-	plans, _, err := d.o.plan.Find(d.T.Context(), d.Layer.Run, []*layer.Layer{d.Layer})
+	plans, _, err := d.o.plan.Find(d.T.Context(), d.Run, []*layer.Layer{d.Layer})
 	must.Do(d.T, err)
 	return plans[0]
 }
@@ -96,7 +96,7 @@ func TestApplyReviewed(t *testing.T) {
 	testkit.WithoutTofu(t)
 	protected := func(d *sealedDesk) { d.Environment.Protected, d.o.allowDestroy = true, "a.b" }
 	digest := func(d *sealedDesk) {
-		_, digest, err := d.o.plan.Find(t.Context(), d.Layer.Run, []*layer.Layer{d.Layer})
+		_, digest, err := d.o.plan.Find(t.Context(), d.Run, []*layer.Layer{d.Layer})
 		must.Do(t, err)
 		d.o.plan.Digest = digest
 	}
@@ -126,7 +126,7 @@ func TestApplyReviewed(t *testing.T) {
 			for _, before := range c.before {
 				before(d)
 			}
-			err := applyReviewed(t.Context(), d.Layer.Run, []*layer.Layer{d.Layer}, d.o)
+			err := applyReviewed(t.Context(), d.Run, []*layer.Layer{d.Layer}, d.o)
 			if d.Changed != c.later {
 				t.Errorf("there are changes: %v", d.Changed)
 			}

@@ -43,8 +43,8 @@ func TestBlackBoxChange(t *testing.T) {
 	d.Environment.Protected = true
 	_, err = change(t.Context(), d.Layer, tofu.Plan{Destroy: true}, options{})
 	must.Fail(t, err, "would now also delete, replace or forget terraform_data.one")
-	must.Refuse(t, guardDestroy(t.Context(), d.Layer.Run, []*layer.Layer{d.Layer}, options{}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
-	must.Do(t, guardDestroy(t.Context(), d.Layer.Run, []*layer.Layer{d.Layer}, options{allowDestroy: "terraform_data.one,terraform_data.two"}))
+	must.Refuse(t, guardDestroy(t.Context(), d.Run, []*layer.Layer{d.Layer}, options{}), "the plan deletes, replaces or forgets 2, and --allow-destroy does not name terraform_data.one", "--allow-destroy=terraform_data.one,terraform_data.two")
+	must.Do(t, guardDestroy(t.Context(), d.Run, []*layer.Layer{d.Layer}, options{allowDestroy: "terraform_data.one,terraform_data.two"}))
 	d.Environment.Protected = false
 	d.File("main.tf", "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {\n  input = local.none\n}\n")
 	_, err = change(t.Context(), d.Layer, tofu.Plan{}, options{})
@@ -75,7 +75,7 @@ func TestBlackBoxApplySealed(t *testing.T) {
 		sealer := sealedplan.Sealer{Lifetime: time.Hour, Programs: programs}
 		must.Do(t, sealer.Seal(t.Context(), d.Layer, summary, ""))
 		source.Folder = d.Out
-		plans, _, err := source.Find(t.Context(), d.Layer.Run, []*layer.Layer{d.Layer})
+		plans, _, err := source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer})
 		must.Do(t, err)
 		d.ID = run + "-apply"
 		return plans[0]
@@ -238,7 +238,7 @@ func TestBlackBoxApplyStale(t *testing.T) {
 	saved, err := os.ReadFile(d.PlanFile())
 	must.Do(t, err)
 	d.Apply()
-	must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), saved))
+	must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.PlanFile()), saved))
 	_, err = applyPlan(t.Context(), d.Layer)
 	if !errors.Is(err, errStale) || d.Row.Applied || d.Unwritten {
 		t.Errorf("got %v, applied: %v, unwritten: %v", err, d.Row.Applied, d.Unwritten)

@@ -44,14 +44,14 @@ func TestChecksNotStarted(t *testing.T) {
 			if c.test {
 				must.Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/net/net.tftest.hcl"), nil, 0o600))
 			}
-			if err := command.Run(t.Context(), d.Layer.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if err := command.Run(t.Context(), d.Run); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 			if text := d.Text(); text != "" {
 				t.Errorf("it says %q", text)
 			}
 			d.Nowhere()
-			if err := command.Run(t.Context(), d.Layer.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
+			if err := command.Run(t.Context(), d.Run); err == nil || errors.Is(err, tofu.ErrNotStarted) {
 				t.Errorf("nowhere: %v", err)
 			}
 		})
@@ -59,7 +59,7 @@ func TestChecksNotStarted(t *testing.T) {
 	d := testkit.New(t)
 	d.WithCode("")
 	d.Env, d.Repository = "", t.TempDir()
-	must.Refuse(t, validate(t.Context(), d.Layer.Run, ""), "environment", "")
+	must.Refuse(t, validate(t.Context(), d.Run, ""), "environment", "")
 }
 
 // Code that would run what its environment does not allow is refused before it is checked.
@@ -68,7 +68,7 @@ func TestValidateRefuses(t *testing.T) {
 	d := testkit.New(t)
 	d.WithCode("")
 	must.Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte("data \"external\" \"x\" {\n  program = [\"id\"]\n}\n"), 0o600))
-	must.Refuse(t, validate(t.Context(), d.Layer.Run, ""), "external", "")
+	must.Refuse(t, validate(t.Context(), d.Run, ""), "external", "")
 }
 
 // A module with tests is one folder, whether they lie beside its code or in its folder tests.

@@ -59,7 +59,7 @@ func TestSearchOne(t *testing.T) {
 			}
 			sim.MakeNetwork("another")
 			s := &search{
-				Layer: d.Layer, clouds: clouds.Of(d.Layer.Run), outcome: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
+				Layer: d.Layer, clouds: clouds.Of(d.Run), outcome: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
 				wishes: map[string]wish{address: {kind: testkit.Network, values: map[string]any{"name": "one"}}},
 			}
@@ -152,7 +152,7 @@ func TestFindAsks(t *testing.T) {
 			for _, with := range c.clouds {
 				with(d)
 			}
-			ids, undated, looked, err := findInClouds(t.Context(), clouds.Of(d.Layer.Run), c.w, time.Time{})
+			ids, undated, looked, err := findInClouds(t.Context(), clouds.Of(d.Run), c.w, time.Time{})
 			if len(ids) != c.ids || len(undated) != c.undated || looked != c.looked || (err != nil) != c.unanswered {
 				t.Errorf("%q, %q, %v, %v", ids, undated, looked, err)
 			}
@@ -185,7 +185,7 @@ func TestSearchReplaces(t *testing.T) {
 func TestSearchSince(t *testing.T) {
 	d := testkit.New(t)
 	d.OnCloud().MakeNetwork("one")
-	s := &search{Layer: d.Layer, clouds: clouds.Of(d.Layer.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}}
+	s := &search{Layer: d.Layer, clouds: clouds.Of(d.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}}
 	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
 		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)
 		must.Do(t, err)
@@ -272,7 +272,7 @@ func TestSearchAll(t *testing.T) {
 		t.Errorf("unknown: %q", unknown)
 	}
 	d.Says(testkit.Network + ".one was in flight (create), and the cloud has it\n")
-	s.clouds, d.Credentials["OS_AUTH_URL"] = clouds.Of(d.Layer.Run), "http://127.0.0.1:9/"
+	s.clouds, d.Credentials["OS_AUTH_URL"] = clouds.Of(d.Run), "http://127.0.0.1:9/"
 	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
 		t.Errorf("without a cloud: %v, %v", found, unknown)
 	}

@@ -92,7 +92,7 @@ func TestEachLayerRefused(t *testing.T) {
 		d.LockAs("laptop")
 		must.Refuse(t, command.Run(t.Context(), d.Opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
 		d.Nowhere()
-		if err := command.Run(t.Context(), d.Layer.Run); err == nil {
+		if err := command.Run(t.Context(), d.Run); err == nil {
 			t.Errorf("%s works nowhere", command.Name)
 		}
 	}
@@ -123,7 +123,7 @@ func TestUnlockHTTP(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			d.Result.Stage = "recover"
-			must.Refuse(t, recoverAll(t.Context(), d.Layer.Run, options{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
+			must.Refuse(t, recoverAll(t.Context(), d.Run, options{}), "recover needs a state in S3: over HTTP, locks cannot be read", "use the tools of the server at "+server.URL)
 		})
 	}
 }

@@ -21,8 +21,8 @@ func TestPropose(t *testing.T) {
 		d := testkit.New(t)
 		d.Credentials = map[string]string{state.Passphrase: testkit.Passphrase}
 		d.Inputs, d.Dir = "sha256:"+strings.Repeat("a", 64), d.Path("repository")
-		must.Do(t, workspace.Folder(d.Layer.Run).Make("plans", "repository"))
-		must.Do(t, workspace.Folder(d.Layer.Run).Write(workspace.Inside(d.Layer.Run, d.PlanFile()), []byte("a plan")))
+		must.Do(t, workspace.Folder(d.Run).Make("plans", "repository"))
+		must.Do(t, workspace.Folder(d.Run).Write(workspace.Inside(d.Run, d.PlanFile()), []byte("a plan")))
 		p := &planning{sealer: sealedplan.Sealer{Programs: func() (map[string]string, error) { return nil, nil }}}
 		loss := plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}
 		must.Do(t, p.propose(t.Context(), d.Layer, loss, after))

@@ -29,7 +29,7 @@ func TestServers(t *testing.T) {
 	d := testkit.New(t)
 	one := withServer(d)
 	servers, databases := []machine{one}, []machine{{name: "db"}}
-	cloud, err := clouds.Of(d.Layer.Run).OpenStack(t.Context())
+	cloud, err := clouds.Of(d.Run).OpenStack(t.Context())
 	must.Do(t, err)
 	status := func(want string) {
 		t.Helper()
@@ -39,18 +39,18 @@ func TestServers(t *testing.T) {
 			t.Errorf("the server is %s", server.Status)
 		}
 	}
-	must.Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	must.Do(t, powerAll(t.Context(), d.Run, servers, "started", (*openstack.Cloud).Start))
 	d.Says("backend is started\n")
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "backend …\n" {
 		t.Errorf("it tells %q", text)
 	}
-	must.Do(t, showMachines(t.Context(), d.Layer.Run, servers, nil))
+	must.Do(t, showMachines(t.Context(), d.Run, servers, nil))
 	d.Says("NAME     STATUS  ADDRESS      RESOURCE\nbackend  active  203.0.113.2  a.backend\n")
 
 	d.Result.Stage = "stop"
 	d.Environment.Protected = true
 	confirm := ""
-	halt := func() error { return stop(t.Context(), d.Layer.Run, servers, databases, confirm) }
+	halt := func() error { return stop(t.Context(), d.Run, servers, databases, confirm) }
 	must.Refuse(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
 	status(openstack.Active)
 	confirm = "test"
@@ -62,7 +62,7 @@ func TestServers(t *testing.T) {
 
 	d.Result.Stage = "start"
 	d.Environment.Protected = true
-	must.Do(t, powerAll(t.Context(), d.Layer.Run, servers, "started", (*openstack.Cloud).Start))
+	must.Do(t, powerAll(t.Context(), d.Run, servers, "started", (*openstack.Cloud).Start))
 	status(openstack.Active)
 }
 
@@ -70,22 +70,22 @@ func TestServers(t *testing.T) {
 // kind needs nothing for it.
 func TestServersRefused(t *testing.T) {
 	d := testkit.New(t)
-	must.Do(t, showMachines(t.Context(), d.Layer.Run, nil, nil))
+	must.Do(t, showMachines(t.Context(), d.Run, nil, nil))
 	d.Says("test has no servers and no databases\n")
-	must.Do(t, powerAll(t.Context(), d.Layer.Run, nil, "started", nil))
+	must.Do(t, powerAll(t.Context(), d.Run, nil, "started", nil))
 	d.Says("test has no servers\n")
 	one := []machine{{name: "one"}}
 	for _, act := range []func() error{
-		func() error { return showMachines(t.Context(), d.Layer.Run, one, nil) },
+		func() error { return showMachines(t.Context(), d.Run, one, nil) },
 		func() error {
-			return powerAll(t.Context(), d.Layer.Run, one, "stopped", (*openstack.Cloud).Stop)
+			return powerAll(t.Context(), d.Run, one, "stopped", (*openstack.Cloud).Stop)
 		},
 	} {
 		must.Refuse(t, act(), "the credentials of test have no OS_AUTH_URL, which is needed to find its servers", "--variable=OS_AUTH_URL")
 	}
-	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
+	must.Refuse(t, showMachines(t.Context(), d.Run, nil, one), "the credentials of test have no OVH_ENDPOINT, which is needed to find its databases", "--variable=OVH_ENDPOINT")
 	d.Credentials = map[string]string{"OVH_ENDPOINT": "ovh-xx", "OVH_APPLICATION_KEY": "k", "OVH_APPLICATION_SECRET": "s", "OVH_CONSUMER_KEY": "c"}
-	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
+	must.Refuse(t, showMachines(t.Context(), d.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
 
 // A server that is gone, or cannot be asked, is no success.
@@ -93,16 +93,16 @@ func TestServersFail(t *testing.T) {
 	d := testkit.New(t)
 	one := withServer(d)
 	one.id = "22222222-2222-4222-8222-222222222222"
-	if err := powerAll(t.Context(), d.Layer.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+	if err := powerAll(t.Context(), d.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
 		t.Errorf("got %v", err)
 	}
-	must.Do(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil))
+	must.Do(t, showMachines(t.Context(), d.Run, []machine{one}, nil))
 	d.Says("backend  gone             a.backend\n")
 	d.Credentials["OS_PASSWORD"] = ""
-	must.Refuse(t, showMachines(t.Context(), d.Layer.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
+	must.Refuse(t, showMachines(t.Context(), d.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
 	began := time.Now()
-	if err := showMachines(t.Context(), d.Layer.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
+	if err := showMachines(t.Context(), d.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }
@@ -131,8 +131,8 @@ func TestShowDatabases(t *testing.T) {
 	d := testkit.New(t)
 	d.WithOVH()
 	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
-	must.Do(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}))
+	must.Do(t, showMachines(t.Context(), d.Run, nil, []machine{one}))
 	d.Says("data  ready            a.data\n")
 	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
-	must.Fail(t, showMachines(t.Context(), d.Layer.Run, nil, []machine{one}), "ask for database old")
+	must.Fail(t, showMachines(t.Context(), d.Run, nil, []machine{one}), "ask for database old")
 }
