@@ -394,7 +394,7 @@ func TestWithoutNonce(t *testing.T) {
 	c := newCheckout(t)
 	c.module = t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+c.module).must(t)
-	path := filepath.Join(c.module, "ci", "stage.go")
+	path := filepath.Join(c.module, "ci", "target.go")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
