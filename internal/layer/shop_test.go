@@ -3,7 +3,10 @@
 package layer_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,5 +129,44 @@ func TestBlackBoxLearn(t *testing.T) {
 	must.Fail(t, d.Learn(t.Context()), "tofu show ended with code 1")
 	if text := d.Printed.String(); text != "" {
 		t.Errorf("it keeps %s", text)
+	}
+}
+
+// A state whose key was derived in another way, as an earlier version did, can be read, and is
+// written in today's way.
+func TestBlackBoxOtherDerivation(t *testing.T) {
+	t.Parallel()
+	d := testkit.NewSealedShop(t, "resource \"terraform_data\" \"one\" { input = \"one\" }\n")
+	env := d.Tool.Env
+	d.Tool.Env = slices.Clone(env)
+	for i := range d.Tool.Env {
+		d.Tool.Env[i] = strings.ReplaceAll(d.Tool.Env[i], `"hash_function":"sha256"`, `"hash_function":"sha512"`)
+	}
+	if slices.Equal(d.Tool.Env, env) {
+		t.Fatal("the key is derived in the same way")
+	}
+	must.Do(t, d.Init(t.Context()))
+	d.Apply()
+	d.Tool.Env = env
+	must.Do(t, d.Init(t.Context()))
+	if summary, err := d.Plan(t.Context(), tofu.Plan{}); err != nil || !summary.Empty() {
+		t.Errorf("%+v, %v", summary, err)
+	}
+	d.File("more.tf", "resource \"terraform_data\" \"two\" {}\n")
+	d.Apply()
+	data, err := d.Store.Read(t.Context(), d.Key)
+	must.Do(t, err)
+	var sealed struct {
+		Meta map[string]string `json:"meta"`
+	}
+	must.Do(t, json.Unmarshal(data, &sealed))
+	for name, meta := range sealed.Meta {
+		text, err := base64.StdEncoding.DecodeString(meta)
+		if err != nil || !strings.Contains(string(text), `"hash_function":"sha256"`) {
+			t.Errorf("%s is %s, %v", name, text, err)
+		}
+	}
+	if len(sealed.Meta) != 1 {
+		t.Errorf("the state has the keys %v", sealed.Meta)
 	}
 }

@@ -19,7 +19,7 @@ func TestEncryption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"key_provider":{"pbkdf2":{"k0e1a787a":{"iterations":200000,"passphrase":"q0Zx1mN8vB5cT7yL2kJ4hG6f"}}},` +
+	const want = `{"key_provider":{"pbkdf2":{"k0e1a787a":{"hash_function":"sha256","iterations":200000,"passphrase":"q0Zx1mN8vB5cT7yL2kJ4hG6f"}}},` +
 		`"method":{"aes_gcm":{"k0e1a787a":{"keys":"${key_provider.pbkdf2.k0e1a787a}"}}},` +
 		`"plan":{"enforced":true,"method":"method.aes_gcm.k0e1a787a"},"state":{"enforced":true,"method":"method.aes_gcm.k0e1a787a"}}`
 	if text != want {
