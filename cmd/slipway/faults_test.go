@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -182,17 +183,28 @@ func (p *project) put(key string, change func(old []byte) []byte) {
 	}
 }
 
-const slow = `
+// waiting is code of a resource whose creation takes until release is called.
+func waiting(t *testing.T) (code string, release func()) {
+	t.Helper()
+	gate := filepath.Join(testkit.ForTools(t), "gate")
+	code = fmt.Sprintf(`
 resource "terraform_data" "slow" {
   provisioner "local-exec" {
-    command = "sleep 8"
+    command = "until [ -e %s ]; do sleep 0.1; done"
   }
 }
-`
+`, gate)
+	return code, func() {
+		if err := os.WriteFile(gate, nil, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 // Of two applies at once, one proceeds, and the other names it.
 func TestBlackBoxTwoApplies(t *testing.T) {
-	p := newProject(t, slow)
+	code, release := waiting(t)
+	p := newProject(t, code)
 	p.run("bootstrap").must(t, run.Done)
 	var group sync.WaitGroup
 	first := make(chan ended, 1)
@@ -207,6 +219,7 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, begun", "is alive")
 	p.run("recover").must(t, run.BadInput).says(t, "is alive")
 	p.run("plan").must(t, run.Changes).says(t, "note: run the-first")
+	release()
 	group.Wait()
 	(<-first).must(t, run.Done)
 	if second.result.Layers[0].Applied {
@@ -217,13 +230,17 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 
 // Two that begin at the same instant are kept apart by OpenTofu's lock.
 func TestBlackBoxTwoAppliesTogether(t *testing.T) {
-	p := newProject(t, slow)
+	code, release := waiting(t)
+	p := newProject(t, code)
 	p.run("bootstrap").must(t, run.Done)
 	var group sync.WaitGroup
 	results := make([]ended, 2)
 	for i := range results {
 		o := p.options("apply")
-		group.Go(func() { results[i] = p.run("apply", func(r *call) { *r = o }) })
+		group.Go(func() {
+			results[i] = p.run("apply", func(r *call) { *r = o })
+			release() // the one that is refused ends first
+		})
 	}
 	group.Wait()
 	applied := 0

@@ -144,9 +144,11 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 // From a checkout without the code, nothing can be taken in: all of it stays known.
 func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
+	slow, release := waiting(t)
 	p := newProject(t, traced(9, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, run.Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 9) }).must(t, run.Failed)
+	release()
 	code, err := os.ReadFile(filepath.Join(p.dir, "environments/test/main.tf"))
 	if err != nil {
 		t.Fatal(err)
@@ -163,10 +165,12 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 // recover is killed at random instants: the next one goes on from there.
 func TestBlackBoxRecoverKilled(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
+	slow, release := waiting(t)
 	p := newProject(t, traced(6, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, run.Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 6) }).must(t, run.Failed)
-	for _, instant := range []time.Duration{300, 1500, 4000, 7000} {
+	release()
+	for _, instant := range []time.Duration{300, 1500, 3000, 4500} {
 		cmd := p.start(p.options("recover"), io.Discard)
 		time.Sleep(instant * time.Millisecond)
 		_ = cmd.Process.Kill()
