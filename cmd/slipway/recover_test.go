@@ -190,9 +190,11 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 // also when the store has hung for a while.
 func TestBlackBoxRecoverIsAlone(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
+	slow, release := waiting(t)
 	p := newProject(t, traced(3, trace, "0.1")+slow)
 	p.run("bootstrap").must(t, run.Done)
 	p.runWhile("apply", func(o call) { killTofu(t, o, trace, 3) }).must(t, run.Failed)
+	release()
 	reached, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	p.store.failing(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
@@ -271,6 +273,7 @@ func TestBlackBoxSilentRun(t *testing.T) {
 		}, "another run has taken the lock of this one"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			slow, _ := waiting(t)
 			p := newProject(t, slow)
 			p.run("bootstrap").must(t, run.Done)
 			p.object("test/test.tfstate.tflock2", `{"ID":"other","Who":"somebody"}`)
