@@ -382,7 +382,7 @@ func TestBlackBoxFullWork(t *testing.T) {
 	}
 }
 
-// A store that ignores the condition of a write cannot keep a lock: bootstrap
+// A store that ignores the condition of a write cannot be used for locks: bootstrap
 // refuses it, and no stage works on it.
 func TestBlackBoxUnsafeStore(t *testing.T) {
 	p := newProject(t, one)
@@ -391,7 +391,7 @@ func TestBlackBoxUnsafeStore(t *testing.T) {
 		s3.ServeHTTP(w, r)
 		return true
 	})
-	p.run("bootstrap").must(t, run.BadInput).says(t, "cannot keep a lock: it let", "hint: set state.http")
-	p.run("up").must(t, run.BadInput).says(t, "cannot keep a lock")
+	p.run("bootstrap").must(t, run.BadInput).says(t, "cannot be used for locks: it let", "hint: set state.http")
+	p.run("up").must(t, run.BadInput).says(t, "cannot be used for locks")
 	p.run("apply").must(t, run.BadInput).says(t, "has not been prepared")
 }

@@ -264,7 +264,7 @@ func TestBlackBoxSilentRun(t *testing.T) {
 				}
 				return false
 			}
-		}, "another run has taken the lock of this one"},
+		}, "another run has taken this run's lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, slow)

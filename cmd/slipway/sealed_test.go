@@ -125,7 +125,7 @@ func TestBlackBoxApprove(t *testing.T) {
 		p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "nobody has signed it")
 		p.run("approve", seen(planned)).must(t, run.BadInput).says(t, "neither a key nor a signature is given")
 		p.run("approve", with(alice)).must(t, run.BadInput).says(t, "no digest is named")
-		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is no reviewer")
+		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is not a reviewer")
 		p.run("approve", seen(planned), with(locked)).must(t, run.BadInput).says(t, "the key has a passphrase", "hint: echo "+planned.result.Digest+" | ssh-keygen -Y sign -n slipway-plan")
 	}
 	// A signature of another plan is none of this one, wherever it is put.
@@ -141,7 +141,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	if err := p.bucket().Write(t.Context(), stray, p.get(objects[0].Key)); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "the signature of alice is not one of "+planned.result.Digest).startsNothing(t)
+	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "the signature by alice is not for "+planned.result.Digest).startsNothing(t)
 	// One that ssh-keygen makes will do.
 	cmd := exec.Command("ssh-keygen", "-Y", "sign", "-n", "slipway-plan", "-f", alice)
 	cmd.Stdin = strings.NewReader(planned.result.Digest + "\n")
