@@ -128,7 +128,7 @@ variable "identity" {}
 	p.secret["TF_VAR_identity"] = p.identity
 	p.seal()
 	p.run("bootstrap").must(t, run.Done)
-	e := p.run("apply").must(t, run.Failed).says(t, "errored.tfstate is no regular file")
+	e := p.run("apply").must(t, run.Failed).says(t, "errored.tfstate is not a regular file")
 	if _, err := os.Stat(filepath.Join(e.out, "recovery")); err == nil {
 		t.Error("it keeps what the link leads to")
 	}

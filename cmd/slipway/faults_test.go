@@ -56,7 +56,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 		},
 		"no age identity": {
 			option: func(o *call) { o.IdentityFile = "/nonexistent" },
-			code:   run.BadInput, says: []string{"no age identity is given", "AGEKEY=file://"},
+			code:   run.BadInput, says: []string{"no age identity was given", "AGEKEY=file://"},
 		},
 		"a foreign recipient": {
 			change: func(p *project) { p.file(p.identity, other.String()) },
@@ -203,8 +203,8 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	second := p.run("apply").must(t, run.BadInput).says(t, "the state of test is in use by run the-first (apply, begun", "hint: dagger call unlock --env=test")
-	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, begun", "is alive")
+	second := p.run("apply").must(t, run.BadInput).says(t, "the state of test is in use by run the-first (apply, started", "hint: dagger call unlock --env=test")
+	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, started", "is alive")
 	p.run("recover").must(t, run.BadInput).says(t, "is alive")
 	p.run("plan").must(t, run.Changes).says(t, "note: run the-first")
 	group.Wait()
