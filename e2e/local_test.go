@@ -260,7 +260,7 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"module.backend.openstack_compute_instance_v2.host", `module.dns.ovh_domain_zone_record.address["AAAA"]`}, "state-list")
 	twice([2]string{"local-backend     active  203.0.113.", "local-postgresql  ready "}, "status")
 	twice([2]string{"No changes", "No changes"}, "up")
-	twice([2]string{"local: is what its code says", "local: is what its code says"}, "drift")
+	twice([2]string{"local: matches its code", "local: matches its code"}, "drift")
 	for range 2 {
 		s := span{name: "plan-files", begin: time.Now()}
 		folder := t.TempDir()
@@ -340,7 +340,7 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).must(t).says(t, "the plan of run", "22 to create", "database_uris = (sensitive)")
-	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).refuses(t, "was applied already, or begun, by run")
+	c.call(t, "apply", "--env=local", "--plan="+plan, "--digest="+seen.Digest).refuses(t, "was already started by run")
 
 	refused := c.call(t, "destroy", "--env=local", "--confirm=local")
 	refused.refuses(t, "hint: dagger call destroy --env=local --confirm=local --allow-destroy='")
@@ -353,7 +353,7 @@ func TestReview(t *testing.T) {
 
 	// An environment that is broken does not hide the others.
 	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
-	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: is not what its code says: 26 not applied yet")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: does not match its code: 26 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in a checkout that has nothing, and

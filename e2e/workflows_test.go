@@ -258,18 +258,18 @@ func TestWorkflows(t *testing.T) {
 	j.run("apply.yml", "apply").refuses(t, "was applied already")
 
 	j.on("schedule", `{}`)
-	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "no issue is open, and none is needed")
+	j.run("drift.yml", "drift").must(t).says(t, "local: matches its code", "no issue is open, and none is needed")
 	c.deleteRule(t)
 	j.run("drift.yml", "drift").must(t).says(t, "1 changed in the cloud", `module.backend.openstack_networking_secgroup_rule_v2.in["https/0.0.0.0/0"] was deleted in the cloud`, "the issue is created")
-	says(shown(), "Environment local is not what its code says: 1 changed in the cloud", "slipway:drift/local")
+	says(shown(), "Environment local does not match its code: 1 changed in the cloud", "slipway:drift/local")
 	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
 
 	j.on("push", `{}`)
 	j.apply().must(t).says(t, "1 to create")
 	j.on("schedule", `{}`)
-	j.run("drift.yml", "drift").must(t).says(t, "local: is what its code says", "the issue is closed")
+	j.run("drift.yml", "drift").must(t).says(t, "local: matches its code", "the issue is closed")
 	text = shown()
-	says(text, "is what its code says again")
+	says(text, "matches its code again")
 	for _, secret := range []string{"canary", "-of-the-tests", strings.TrimSpace(string(identity))} {
 		if strings.Contains(text, secret) {
 			t.Errorf("GitHub shows %q:\n%s", secret, text)

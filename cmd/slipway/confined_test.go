@@ -128,7 +128,7 @@ variable "identity" {}
 	p.secret["TF_VAR_identity"] = p.identity
 	p.seal()
 	p.run("bootstrap").must(t, run.Done)
-	e := p.run("apply").must(t, run.Failed).says(t, "errored.tfstate is no regular file")
+	e := p.run("apply").must(t, run.Failed).says(t, "errored.tfstate is not a regular file")
 	if _, err := os.Stat(filepath.Join(e.out, "recovery")); err == nil {
 		t.Error("it keeps what the link leads to")
 	}
@@ -146,7 +146,7 @@ func TestBlackBoxForeign(t *testing.T) {
 	p.write("environments/test/more.tf", "module \"a\" {\n  source = \"../../modules/a\"\n}\n")
 	for _, stage := range []string{"plan", "apply", "output", "drift", "validate", "destroy"} {
 		p.run(stage, confirm).must(t, run.BadInput).says(t, `modules/a/main.tf:1: data "external" runs a program, and environment test does not allow it`,
-			"hint: if it is to be, write into environments/test/environment.yaml: allow: {programs: [external]}").startsNothing(t)
+			"hint: to allow it, write into environments/test/environment.yaml: allow: {programs: [external]}").startsNothing(t)
 	}
 	p.write("environments/test/more.tf", "")
 	p.run("plan").must(t, run.Changes)
@@ -174,7 +174,7 @@ func TestBlackBoxForeignFetched(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive.Bytes()) }))
 	t.Cleanup(server.Close)
 	p.write("environments/test/more.tf", "module \"far\" {\n  source = \""+server.URL+"/m.zip\"\n}\n")
-	p.run("plan").must(t, run.BadInput).says(t, "module \"far\" comes from elsewhere without a checksum")
+	p.run("plan").must(t, run.BadInput).says(t, "module \"far\" is remote, without a checksum")
 	p.write("environments/test/more.tf", "module \"far\" {\n  source = \""+server.URL+"/m.zip?checksum="+manifest.Digest(archive.Bytes())+"\"\n}\n")
 	for _, stage := range []string{"plan", "validate"} {
 		p.run(stage).must(t, run.BadInput).says(t, `deep/main.tf:2: provisioner "remote-exec" runs a program`)

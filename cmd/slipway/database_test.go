@@ -131,7 +131,7 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 
 	for _, c := range []struct{ variable, value, says string }{
 		{"OVH_CONSUMER_KEY", "", "the credentials of test have no OVH_CONSUMER_KEY, which is needed to find its databases"},
-		{"OVH_ENDPOINT", "ovh-xx", "the credentials of test: OVH_ENDPOINT is \"ovh-xx\", which is no URL and none of"},
+		{"OVH_ENDPOINT", "ovh-xx", "the credentials of test: OVH_ENDPOINT is \"ovh-xx\", which is neither a URL nor one of"},
 	} {
 		right := s.secret[c.variable]
 		s.secret[c.variable] = c.value

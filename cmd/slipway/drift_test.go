@@ -41,12 +41,12 @@ func TestBlackBoxDrift(t *testing.T) {
 			t.Errorf("got %+v, want %s for the %d. time", got, status, hits)
 		}
 	}
-	expect(p.run("drift").must(t, run.Done).says(t, "test: is what its code says"), drift.Clean, 1)
+	expect(p.run("drift").must(t, run.Done).says(t, "test: matches its code"), drift.Clean, 1)
 	expect(p.run("drift").must(t, run.Done), drift.Clean, 2)
 
 	c.call(http.MethodDelete, "/compute/v2.1/os-keypairs/operator", "", http.StatusAccepted)
 	for hits := range 2 {
-		e := p.run("drift").must(t, run.Changes).says(t, "test: is not what its code says: 1 changed in the cloud", "! openstack_compute_keypair_v2.operator was deleted in the cloud")
+		e := p.run("drift").must(t, run.Changes).says(t, "test: does not match its code: 1 changed in the cloud", "! openstack_compute_keypair_v2.operator was deleted in the cloud")
 		expect(e, drift.Drifted, hits+1)
 	}
 	p.write("environments/test/main.tf", c.code("operator", "second"))
@@ -54,7 +54,7 @@ func TestBlackBoxDrift(t *testing.T) {
 	p.run("apply").must(t, run.Done)
 	expect(p.run("drift").must(t, run.Done), drift.Clean, 1)
 	p.write("environments/test/main.tf", c.code("operator"))
-	p.run("drift").must(t, run.Changes).says(t, "is not what its code says: 1 not applied yet", "second is not applied yet: delete")
+	p.run("drift").must(t, run.Changes).says(t, "does not match its code: 1 not applied yet", "second is not applied yet: delete")
 	p.run("apply").must(t, run.Done)
 
 	// What cannot be looked at is not clean.
@@ -81,9 +81,9 @@ func TestBlackBoxDriftExpected(t *testing.T) {
 			"drift:\n  after: 2\n  ignore:\n    - {address: openstack_compute_keypair_v2.operator, until: "+until+", reason: a test}\n")
 	}
 	ignore("2999-12-31")
-	p.run("drift").must(t, run.Done).says(t, "test: is what its code says", "openstack_compute_keypair_v2.operator has changed, as environment.yaml expects")
+	p.run("drift").must(t, run.Done).says(t, "test: matches its code", "openstack_compute_keypair_v2.operator has changed, as environment.yaml expects")
 	ignore("2026-01-31")
-	e := p.run("drift").must(t, run.Changes).says(t, "operator was deleted in the cloud", "is on the list of what is expected, and its day is past")
+	e := p.run("drift").must(t, run.Changes).says(t, "operator was deleted in the cloud", "is still in drift.ignore, but the entry has expired")
 	if got := e.check(t); got.After != 2 || got.Hits != 1 || len(got.Expired) != 1 {
 		t.Errorf("got %+v", got)
 	}

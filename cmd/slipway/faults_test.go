@@ -57,7 +57,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 		},
 		"no age identity": {
 			option: func(o *call) { o.IdentityFile = "/nonexistent" },
-			code:   run.BadInput, says: []string{"no age identity is given", "AGEKEY=file://"},
+			code:   run.BadInput, says: []string{"no age identity was given", "AGEKEY=file://"},
 		},
 		"a foreign recipient": {
 			change: func(p *project) { p.file(p.identity, other.String()) },
@@ -215,8 +215,8 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	second := p.run("apply").must(t, run.BadInput).says(t, "the state of test is in use by run the-first (apply, begun", "hint: dagger call unlock --env=test")
-	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, begun", "is alive")
+	second := p.run("apply").must(t, run.BadInput).says(t, "the state of test is in use by run the-first (apply, started", "hint: dagger call unlock --env=test")
+	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, started", "is alive")
 	p.run("recover").must(t, run.BadInput).says(t, "is alive")
 	p.run("plan").must(t, run.Changes).says(t, "note: run the-first")
 	release()
@@ -399,7 +399,7 @@ func TestBlackBoxFullWork(t *testing.T) {
 	}
 }
 
-// A store that ignores the condition of a write cannot keep a lock: bootstrap
+// A store that ignores the condition of a write cannot be used for locks: bootstrap
 // refuses it, and no stage works on it.
 func TestBlackBoxUnsafeStore(t *testing.T) {
 	p := newProject(t, one)
@@ -408,7 +408,7 @@ func TestBlackBoxUnsafeStore(t *testing.T) {
 		s3.ServeHTTP(w, r)
 		return true
 	})
-	p.run("bootstrap").must(t, run.BadInput).says(t, "cannot keep a lock: it let", "hint: set state.http")
-	p.run("up").must(t, run.BadInput).says(t, "cannot keep a lock")
+	p.run("bootstrap").must(t, run.BadInput).says(t, "cannot be used for locks: it let", "hint: set state.http")
+	p.run("up").must(t, run.BadInput).says(t, "cannot be used for locks")
 	p.run("apply").must(t, run.BadInput).says(t, "has not been prepared")
 }

@@ -157,7 +157,7 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	issue(run.Done, "no issue is open, and none is needed")
 	c.call(http.MethodDelete, "/compute/v2.1/os-keypairs/operator", "", http.StatusAccepted)
 	issue(run.Done, "the issue is created")
-	open(true, "Environment test is not what its code says: 1 changed in the cloud", "openstack_compute_keypair_v2.operator was deleted in the cloud", "Found once in a row", "dagger call plan --env=test")
+	open(true, "Environment test does not match its code: 1 changed in the cloud", "openstack_compute_keypair_v2.operator was deleted in the cloud", "Found once in a row", "dagger call plan --env=test")
 	issue(run.Done, "the issue is updated")
 	open(true, "Found 2 times in a row")
 
@@ -174,7 +174,7 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	p.seal()
 	p.run("apply").must(t, run.Done)
 	issue(run.Done, "the issue is closed")
-	open(false, "is what its code says")
+	open(false, "matches its code")
 	issue(run.Done, "the issue is unchanged")
 
 	// Three in a row, and one broken environment beside it.

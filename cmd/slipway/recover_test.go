@@ -211,7 +211,7 @@ func TestBlackBoxRecoverIsAlone(t *testing.T) {
 		t.Fatalf("recover ended before it wrote the state:\n%s%s", e.stdout, e.stderr)
 	}
 	for stage, says := range map[string]string{"apply": "is in use by", "recover": "is alive", "unlock": "is alive", "destroy": "is in use by"} {
-		p.run(stage, confirm).must(t, run.BadInput).says(t, says, "(recover, begun")
+		p.run(stage, confirm).must(t, run.BadInput).says(t, says, "(recover, started")
 	}
 	close(goOn)
 	(<-first).must(t, run.Done)
@@ -238,7 +238,7 @@ func TestBlackBoxForeignLock(t *testing.T) {
 	for _, stage := range []string{"unlock", "recover"} {
 		p.run(stage, dead).must(t, run.BadInput).says(t, "nothing shows that root@"+host+" is dead", "--lock-id=laptop-1")
 	}
-	p.run("unlock", func(o *call) { o.add("--lock-id=laptop-2") }).must(t, run.BadInput).says(t, `--lock-id is "laptop-2", and the lock's is laptop-1`)
+	p.run("unlock", func(o *call) { o.add("--lock-id=laptop-2") }).must(t, run.BadInput).says(t, `--lock-id is "laptop-2", but the lock's ID is laptop-1`)
 	p.run("apply").must(t, run.BadInput).says(t, "locked by root@"+host)
 	if lock, err := p.bucket().ReadLock(t.Context(), key); err != nil || lock == nil || lock.ID != "laptop-1" {
 		t.Fatalf("the lock is %v, %v", lock, err)
@@ -270,7 +270,7 @@ func TestBlackBoxSilentRun(t *testing.T) {
 				}
 				return false
 			}
-		}, "another run has taken the lock of this one"},
+		}, "another run has taken this run's lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slow, _ := waiting(t)

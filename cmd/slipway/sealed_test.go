@@ -41,7 +41,7 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("apply", planOf(planned)).must(t, run.BadInput).says(t, "--digest does not say which plan was reviewed")
 	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "not waiting for the hosts")
 	p.run("state-list").says(t, "terraform_data.one")
-	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was applied already, or begun, by run "run11"`)
+	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was already started by run "run11"`)
 
 	// Without changes there is nothing to apply, and that was reviewed, too.
 	planned = p.run("plan", keep).must(t, run.Done).says(t, "No changes")
@@ -66,9 +66,9 @@ func TestBlackBoxDigest(t *testing.T) {
 	if text := readFile(t, filepath.Join(second.out, "summary.md")); !strings.Contains(text, second.result.Digest) {
 		t.Errorf("the summary has no digest:\n%s", text)
 	}
-	p.run("apply", seen(first)).must(t, run.BadInput).says(t, "the plan of test has the digest "+second.result.Digest+", by run run03", "and not "+first.result.Digest).startsNothing(t)
+	p.run("apply", seen(first)).must(t, run.BadInput).says(t, "the plan of test, made by run run03 at ", "has the digest "+second.result.Digest+", not "+first.result.Digest).startsNothing(t)
 	p.run("apply", planOf(first), seen(second)).must(t, run.BadInput).startsNothing(t)
-	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is not the digest`)
+	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is not the digest of a plan`)
 
 	// Who has the passphrase can forge a manifest, and not its digest.
 	p.resign(second, func(m *manifest.Manifest) { m.Commit = "1234567" })
@@ -125,7 +125,7 @@ func TestBlackBoxApprove(t *testing.T) {
 		p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "nobody has signed it")
 		p.run("approve", seen(planned)).must(t, run.BadInput).says(t, "neither a key nor a signature is given")
 		p.run("approve", with(alice)).must(t, run.BadInput).says(t, "no digest is named")
-		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is no reviewer")
+		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is not a reviewer")
 		p.run("approve", seen(planned), with(locked)).must(t, run.BadInput).says(t, "the key has a passphrase", "hint: echo "+planned.result.Digest+" | ssh-keygen -Y sign -n slipway-plan")
 	}
 	// A signature of another plan is none of this one, wherever it is put.
@@ -141,7 +141,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	if err := p.bucket().Write(t.Context(), stray, p.get(objects[0].Key)); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "the signature of alice is not one of "+planned.result.Digest).startsNothing(t)
+	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "the signature by alice is not for "+planned.result.Digest).startsNothing(t)
 	// One that ssh-keygen makes will do.
 	cmd := exec.Command("ssh-keygen", "-Y", "sign", "-n", "slipway-plan", "-f", alice)
 	cmd.Stdin = strings.NewReader(planned.result.Digest + "\n")
@@ -281,7 +281,7 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 	if err := os.Rename(web, base); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", planOf(second), func(o *call) { o.OnlyLayer = "base" }).must(t, run.BadInput).says(t, "the plan is one of layer apps/web and not of base")
+	p.run("apply", planOf(second), func(o *call) { o.OnlyLayer = "base" }).must(t, run.BadInput).says(t, "the plan is for layer apps/web, not base")
 }
 
 // Everything that a plan depends on is bound to it: what differs is named, and no
@@ -314,10 +314,10 @@ func TestBlackBoxBindings(t *testing.T) {
 		}, says: "the image DEBIAN has changed"},
 		"its age": {change: func(p *project, planned ended) {
 			p.resign(planned, func(m *manifest.Manifest) { m.Expires = time.Now().Add(-time.Second) })
-		}, says: "the plan of test has expired"},
+		}, says: "the plan of test expired at"},
 		"another environment": {change: func(p *project, planned ended) {
 			p.resign(planned, func(m *manifest.Manifest) { m.Environment = "prod" })
-		}, says: "the plan is one of environment prod"},
+		}, says: "the plan is for environment prod"},
 		"a program": {change: func(p *project, planned ended) {
 			p.resign(planned, func(m *manifest.Manifest) { m.Bindings.Tools["tofu"] = manifest.Digest([]byte("another")) })
 		}, says: "the program tofu has changed"},
@@ -328,16 +328,16 @@ func TestBlackBoxBindings(t *testing.T) {
 				p.t.Fatal(err)
 			}
 			p.file(filepath.Join(planned.out, "plan/test/plan.age"), string(data))
-		}, says: "is not the one that its manifest was made for"},
+		}, says: "does not match its manifest"},
 		"a newer plan that was kept": {change: func(p *project, planned ended) {
 			p.resign(planned, func(m *manifest.Manifest) { m.Created = m.Created.Add(-time.Minute) })
 			p.run("plan", keep).must(p.t, run.Changes)
-		}, says: "was replaced by that of run"},
+		}, says: "was replaced by the plan of run"},
 		"no plan at all": {change: func(p *project, planned ended) {
 			if err := os.RemoveAll(filepath.Join(planned.out, "plan")); err != nil {
 				p.t.Fatal(err)
 			}
-		}, says: "there is no plan of test in the folder that --plan names"},
+		}, says: "there is no plan of test in the folder given with --plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t, `resource "terraform_data" "one" { input = 1 }`)

@@ -114,7 +114,7 @@ func TestBlackBoxSystem(t *testing.T) {
 	s := newSystem(t)
 	s.run("up").must(t, run.Done).says(t, "23 to create", "test-backend", "database_uris = (sensitive)", "not waiting for the hosts")
 	s.run("plan").must(t, run.Done).says(t, "No changes")
-	s.run("drift").must(t, run.Done).says(t, "test: is what its code says")
+	s.run("drift").must(t, run.Done).says(t, "test: matches its code")
 	s.run("status").must(t, run.Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
 	s.run("stop").must(t, run.Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, keeps running and is charged")
 	s.run("stop").must(t, run.Done)

@@ -8,15 +8,15 @@ import (
 	"slipway/internal/refusal"
 )
 
-// Sorted is a copy of a list, in order and without duplicates.
+// Sorted returns a sorted copy of a list without duplicates.
 func Sorted(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// Split takes a flag's list of addresses apart, sorted. A comma may stand in the
-// key of a for_each, which is in brackets and quotes.
+// Split splits a flag's list of addresses and sorts it. A for_each key, which is in brackets and
+// quotes, may contain a comma.
 func Split(flag, text string) ([]string, error) {
 	var list []string
 	var address strings.Builder
@@ -42,14 +42,14 @@ func Split(flag, text string) ([]string, error) {
 		address.WriteRune(c)
 	}
 	if quoted {
-		return nil, refusal.New(flag+`='a.b["c"],d.e'`, "%s has a quote that does not end: %s", flag, text)
+		return nil, refusal.New(flag+`='a.b["c"],d.e'`, "%s has an unclosed quote: %s", flag, text)
 	}
 	end()
 	return Sorted(list), nil
 }
 
-// OfType says whether an address can be that of a resource of a known type, without asking
-// anybody. An index that contains such a name may make it say yes wrongly.
+// OfType reports whether an address can be that of a resource of a known type, judging by the text
+// alone. An index that contains such a name can give a false positive.
 func OfType(address string, known func(resourceType string) bool) bool {
 	return slices.ContainsFunc(strings.Split(address, "."), known)
 }

@@ -56,13 +56,13 @@ func TestCheck(t *testing.T) {
 	}{
 		"alice":                 {sign(digest, aliceKey), []Reviewer{alice}, ""},
 		"one of two":            {sign(digest, bobKey), []Reviewer{alice, bob}, ""},
-		"nobody we know":        {sign(digest, bobKey), []Reviewer{alice}, "is no reviewer"},
-		"no reviewers":          {sign(digest, aliceKey), nil, "is no reviewer"},
-		"another digest":        {sign(strings.Replace(digest, "0", "1", 1), aliceKey), []Reviewer{alice}, "the signature of alice is not one of sha256:0123"},
-		"made for git":          {sshsig.Armor(elsewhere), []Reviewer{alice}, "the signature of alice is not one of"},
-		"not even a signature":  {[]byte("x"), []Reviewer{alice}, "it is no SSH signature"},
-		"nothing":               {nil, []Reviewer{alice}, "it is no SSH signature"},
-		"a signature and a key": {[]byte(strings.Replace(string(sign(digest, aliceKey)), "U1NIU0lH", "U1NIU0lI", 1)), []Reviewer{alice}, "it is no SSH signature"},
+		"nobody we know":        {sign(digest, bobKey), []Reviewer{alice}, "is not a reviewer"},
+		"no reviewers":          {sign(digest, aliceKey), nil, "is not a reviewer"},
+		"another digest":        {sign(strings.Replace(digest, "0", "1", 1), aliceKey), []Reviewer{alice}, "the signature by alice is not for sha256:0123"},
+		"made for git":          {sshsig.Armor(elsewhere), []Reviewer{alice}, "the signature by alice is not for"},
+		"not even a signature":  {[]byte("x"), []Reviewer{alice}, "not an SSH signature"},
+		"nothing":               {nil, []Reviewer{alice}, "not an SSH signature"},
+		"a signature and a key": {[]byte(strings.Replace(string(sign(digest, aliceKey)), "U1NIU0lH", "U1NIU0lI", 1)), []Reviewer{alice}, "not an SSH signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by, err := Check(digest, c.signature, c.reviewers)
@@ -138,12 +138,12 @@ func TestParseReviewer(t *testing.T) {
 	alice, _ := reviewer(t, "alice")
 	line := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(alice.Key)))
 	for text, want := range map[string]string{
-		"":                              "it is no public SSH key",
-		"alice":                         "it is no public SSH key",
-		"ssh-ed25519 AAAA alice":        "it is no public SSH key",
-		`command="id" ` + line + " a":   "it is no public SSH key",
-		line + " a\n" + line + " bob":   "it is no public SSH key",
-		line:                            "no name stands behind the key",
+		"":                              "not a public SSH key",
+		"alice":                         "not a public SSH key",
+		"ssh-ed25519 AAAA alice":        "not a public SSH key",
+		`command="id" ` + line + " a":   "not a public SSH key",
+		line + " a\n" + line + " bob":   "not a public SSH key",
+		line:                            "there is no name after the key",
 		line + " alice@example.org":     "",
 		"# a comment\n" + line + " bob": "",
 	} {

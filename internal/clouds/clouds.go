@@ -10,16 +10,16 @@ import (
 	"slipway/internal/run"
 )
 
-// Clouds are those of an environment. They are logged in to once, when they are needed.
+// Clouds are the clouds of an environment. Each login happens once, when it is first needed.
 type Clouds struct {
 	run       *run.Run
 	openstack *openstack.Cloud
 }
 
-// Of are the clouds of a run whose credentials are open.
+// Of returns the clouds of a run whose credentials are open.
 func Of(r *run.Run) *Clouds { return &Clouds{run: r} }
 
-// OpenStack is where the servers are.
+// OpenStack returns the cloud that hosts the servers.
 func (c *Clouds) OpenStack(ctx context.Context) (cloud *openstack.Cloud, err error) {
 	if err := c.Need(openstack.Required, "servers"); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (c *Clouds) OpenStack(ctx context.Context) (cloud *openstack.Cloud, err err
 	return c.openstack, err
 }
 
-// OVH is where the managed databases are.
+// OVH returns the account with the managed databases.
 func (c *Clouds) OVH() (*ovh.Account, error) {
 	if err := c.Need(ovh.Required, "databases"); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (c *Clouds) OVH() (*ovh.Account, error) {
 	return account, nil
 }
 
-// Need refuses to look for what cannot be asked for.
+// Need refuses to continue if one of the variables that a search needs is missing.
 func (c *Clouds) Need(variables []string, what string) error {
 	for _, variable := range variables {
 		if c.run.Credentials[variable] == "" {

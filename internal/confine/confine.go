@@ -1,6 +1,6 @@
-// Package confine starts tools as a user who owns nothing but what they work on:
-// OpenTofu and its providers run code that is not ours, and so will what comes
-// after them. The runner itself is root, and keeps the keys.
+// Package confine runs tools as a user who owns nothing but the files they work on: OpenTofu and
+// its providers run third-party code, and so will later tools. The runner itself is root and keeps
+// the keys.
 package confine
 
 import (
@@ -17,16 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// user is the tools' user and group. It needs no entry in /etc/passwd.
+// user is the tools' user and group ID. It needs no entry in /etc/passwd.
 const user = 65532
 
-// Switches says whether tools run as another user. Only root can do that.
+// Switches reports whether tools run as another user, which takes root.
 func Switches() bool { return os.Geteuid() == 0 }
 
-// Command prepares a tool: as its own user, without further groups, and in a
-// process group of its own, so that a terminal's Ctrl-C reaches only us. It dies
-// with us, because nobody would write down any more what it does. Its environment is
-// empty, where os/exec would pass ours on.
+// Command prepares a tool to run as its own user, without supplementary groups, and in its own
+// process group, so that Ctrl-C in a terminal only reaches us. It dies with us, because nobody
+// would record its work any more. Its environment is empty; os/exec would pass on ours.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = []string{}
@@ -37,14 +36,14 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run starts a command and waits for it. No program that it starts can gain
-// rights, by a set-user-ID bit or otherwise.
+// Run starts a command and waits for it. No program that it starts can gain privileges, through a
+// set-user-ID bit or otherwise.
 func Run(cmd *exec.Cmd) error {
 	ended := make(chan error)
 	go func() {
-		// The setting is one of a thread, and for good: no other goroutine is to
-		// have this thread again. It lives until the tool has ended, because the end
-		// of the thread that started it is the death of which the tool is told.
+		// The setting belongs to the thread and cannot be undone, so no other goroutine may ever
+		// use this thread. The thread lives until the tool ends: the tool's death signal is sent
+		// when the thread that started it ends.
 		runtime.LockOSThread()
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
@@ -55,7 +54,7 @@ func Run(cmd *exec.Cmd) error {
 	return <-ended
 }
 
-// Give makes the tools' user the owner of what is at path, and below it.
+// Give makes the tools' user the owner of path and everything below it.
 func Give(path string) error {
 	if !Switches() {
 		return nil
@@ -68,8 +67,8 @@ func Give(path string) error {
 	})
 }
 
-// Close keeps the tools' user out of a file, or of a folder and all below it. What
-// is not there is closed. Where tools are no other user, files stay as they are.
+// Close denies the tools' user access to a file, or to a folder and everything below it. A missing
+// path is fine. If tools do not run as another user, nothing changes.
 func Close(path string) error {
 	if !Switches() {
 		return nil
@@ -81,17 +80,17 @@ func Close(path string) error {
 	if err != nil {
 		return err
 	}
-	// Who owns it could open it again.
+	// The owner could open it again.
 	if info.Sys().(*syscall.Stat_t).Uid == user {
 		if err := os.Chown(path, os.Geteuid(), os.Getegid()); err != nil {
-			return fmt.Errorf("keep the tools out of %s: %w", path, err)
+			return fmt.Errorf("deny the tools access to %s: %w", path, err)
 		}
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
 	if err := os.Chmod(path, info.Mode().Perm()&^0o077); err != nil {
-		return fmt.Errorf("keep the tools out of %s: %w", path, err)
+		return fmt.Errorf("deny the tools access to %s: %w", path, err)
 	}
 	return nil
 }

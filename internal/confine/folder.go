@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// A Folder is the one that tools work in. Its entries are made by us; what is below
-// them is the tools' own, and may be anything: a link to a key, or a pipe that
-// nobody writes to. So it is never opened by its path alone.
+// A Folder is the folder in which tools work. Its entries are created by us. What is below them
+// belongs to the tools and may be anything: a link to a key, or a pipe without a writer. So nothing
+// there is ever opened by path alone.
 type Folder string
 
-// Open makes the folder ready: its entries can be reached, and not listed or changed.
+// Open prepares the folder: the tools can use its entries, but cannot list or change them.
 func (f Folder) Open() error {
 	if !Switches() {
 		return nil
@@ -23,7 +23,7 @@ func (f Folder) Open() error {
 	return errors.Join(os.Chown(string(f), os.Geteuid(), os.Getegid()), os.Chmod(string(f), 0o711))
 }
 
-// Make makes folders in it, for the tools.
+// Make creates folders in it for the tools.
 func (f Folder) Make(names ...string) error {
 	for _, name := range names {
 		path := filepath.Join(string(f), name)
@@ -37,8 +37,8 @@ func (f Folder) Make(names ...string) error {
 	return nil
 }
 
-// Read reads a regular file that a tool left, by its name in the folder. It follows
-// no link, and none on the way that leads out of the folder.
+// Read reads a regular file that a tool left, by its name in the folder. It does not follow links
+// that are the file itself or lead out of the folder.
 func (f Folder) Read(name string) ([]byte, error) {
 	root, err := os.OpenRoot(string(f))
 	if err != nil {
@@ -50,21 +50,21 @@ func (f Folder) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", filepath.Join(string(f), name))
+		return nil, fmt.Errorf("%s is not a regular file", filepath.Join(string(f), name))
 	}
-	// In between it may have become a pipe, which must not hold us up.
+	// It may have become a pipe meanwhile, which must not block us.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if now, err := file.Stat(); !os.SameFile(info, now) {
-		return nil, errors.Join(fmt.Errorf("%s was changed while it was read", filepath.Join(string(f), name)), err)
+		return nil, errors.Join(fmt.Errorf("%s was changed while being read", filepath.Join(string(f), name)), err)
 	}
 	return io.ReadAll(file)
 }
 
-// Write writes a file for the tools, in the place of any other.
+// Write writes a file for the tools and replaces an existing one.
 func (f Folder) Write(name string, data []byte) error {
 	root, err := os.OpenRoot(string(f))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package drift judges whether an environment still is what its code says: what
-// was changed in the cloud, behind OpenTofu's back, apart from code that has not
-// been applied. It sees what a plan.Summary holds.
+// Package drift judges whether an environment still matches its code: what was changed in the cloud
+// outside of OpenTofu, as opposed to code that has not been applied. It only sees what a
+// plan.Summary contains.
 package drift
 
 import (
@@ -11,44 +11,43 @@ import (
 	"slipway/internal/plan"
 )
 
-// A Status is what a check has found.
+// A Status is the result of a check.
 type Status string
 
 const (
-	Clean     Status = "clean"     // the environment is what its code says
-	Drifted   Status = "drifted"   // it is not
-	Unchecked Status = "unchecked" // nobody knows: the check failed
+	Clean     Status = "clean"     // the environment matches its code
+	Drifted   Status = "drifted"   // it does not
+	Unchecked Status = "unchecked" // unknown: the check failed
 )
 
-// A Check is what one look at an environment has found. It is what a check
-// leaves in drift.json.
+// A Check is the result of one drift check of an environment. It is written to drift.json.
 type Check struct {
 	Version     int       `json:"version"` // 1
 	Environment string    `json:"environment"`
 	Status      Status    `json:"status"`
 	Time        time.Time `json:"time"`
-	Hits        int       `json:"hits"`            // checks in a row with this status
-	After       int       `json:"after"`           // hits by which an issue is to open
+	Hits        int       `json:"hits"`            // consecutive checks with this status
+	After       int       `json:"after"`           // hits at which an issue opens
 	Error       string    `json:"error,omitempty"` // why it is unchecked; redacted
 	Hint        string    `json:"hint,omitempty"`
 	Layers      []Layer   `json:"layers,omitempty"`
-	Expired     []string  `json:"expired,omitempty"` // addresses whose entries in the list of what is expected have ended
+	Expired     []string  `json:"expired,omitempty"` // addresses whose ignore entries have expired
 }
 
-// A Layer is what was found in one.
+// A Layer is the result for one layer.
 type Layer struct {
 	Name      string        `json:"name"`
-	Cloud     []plan.Drift  `json:"cloud,omitempty"`     // changed in the cloud: an apply would change it back
+	Cloud     []plan.Drift  `json:"cloud,omitempty"`     // changed in the cloud: an apply would revert it
 	Unapplied []plan.Change `json:"unapplied,omitempty"` // changed in the code
 	Outputs   []string      `json:"outputs,omitempty"`   // changed in the code
-	Expected  []string      `json:"expected,omitempty"`  // addresses of changes in the cloud that are on the list
-	Noted     []plan.Drift  `json:"noted,omitempty"`     // changed in the cloud, where the code says nothing
+	Expected  []string      `json:"expected,omitempty"`  // addresses of ignored changes in the cloud
+	Noted     []plan.Drift  `json:"noted,omitempty"`     // changed in the cloud, but not set by the code
 }
 
-// Clean says that the layer is what its code says.
+// Clean reports whether the layer matches its code.
 func (l Layer) Clean() bool { return len(l.Cloud)+len(l.Unapplied)+len(l.Outputs) == 0 }
 
-// Judge sorts what a plan of the layer holds.
+// Judge sorts the contents of the layer's plan.
 func Judge(layer string, summary plan.Summary, expected []environment.Ignore, now time.Time) Layer {
 	found := Layer{Name: layer}
 	changes := map[string]plan.Change{}
@@ -57,7 +56,7 @@ func Judge(layer string, summary plan.Summary, expected []environment.Ignore, no
 	}
 	for _, d := range summary.Drift {
 		c, answered := changes[d.Address]
-		// What the code says nothing of may change: a time, a label of the cloud's own.
+		// What the code does not set may change: a time, or a label that the cloud sets.
 		if !answered {
 			found.Noted = append(found.Noted, d)
 			continue
@@ -75,14 +74,14 @@ func Judge(layer string, summary plan.Summary, expected []environment.Ignore, no
 			found.Unapplied = append(found.Unapplied, c)
 		}
 	}
-	// Outputs follow what they are made of: they are the code's only if nothing else is.
+	// Outputs follow from resources. They count as code changes only if nothing else explains them.
 	if len(found.Cloud)+len(found.Expected) == 0 {
 		found.Outputs = summary.Outputs
 	}
 	return found
 }
 
-// unexpected takes away what is on the list; ok says that something is left.
+// unexpected removes the ignored part of a change; ok means that something is left.
 func unexpected(d plan.Drift, c plan.Change, expected []environment.Ignore, now time.Time) (rest plan.Drift, ok bool) {
 	for _, e := range expected {
 		if e.Address != d.Address || e.Expired(now) {
@@ -92,7 +91,7 @@ func unexpected(d plan.Drift, c plan.Change, expected []environment.Ignore, now 
 			return d, false
 		}
 		if d.Deleted || c.Action != plan.Update {
-			continue // that is more than these attributes
+			continue // more than these attributes changed
 		}
 		on := func(name string) bool { return slices.Contains(e.Attributes, name) }
 		d.Attributes = slices.DeleteFunc(slices.Clone(d.Attributes), on)
@@ -103,7 +102,7 @@ func unexpected(d plan.Drift, c plan.Change, expected []environment.Ignore, now 
 	return d, true
 }
 
-// Conclude sets the status by what the layers hold.
+// Conclude sets the status from the layers.
 func (c *Check) Conclude() {
 	c.Status = Clean
 	for _, l := range c.Layers {
@@ -118,11 +117,11 @@ type Record struct {
 	Version int       `json:"version"` // 1
 	Status  Status    `json:"status"`
 	Hits    int       `json:"hits"`
-	Time    time.Time `json:"time"` // of the last check
+	Time    time.Time `json:"time"` // time of the last check
 }
 
-// Count sets how often in a row the status was found, by the record of the check
-// before, and returns the new one.
+// Count sets how many consecutive checks had this status, using the record of the previous check,
+// and returns the new record.
 func (c *Check) Count(before Record) Record {
 	c.Hits = 1
 	if before.Status == c.Status {
@@ -131,5 +130,5 @@ func (c *Check) Count(before Record) Record {
 	return Record{Version: 1, Status: c.Status, Hits: c.Hits, Time: c.Time}
 }
 
-// FileName is the file in which a check for drift leaves its Check for the issue.
+// FileName is the file in which a drift check leaves its Check for the issue.
 const FileName = "drift.json"

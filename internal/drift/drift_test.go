@@ -119,7 +119,7 @@ func TestLinesWithValues(t *testing.T) {
 	want := []string{
 		"! a.b was changed (size: 1 → 2) in the cloud",
 		"~ a.c is not applied yet: update (size: 1 → 2, name, 1 known after apply)",
-		"  a.d was changed (size: 1 → 2) in the cloud, which the code does not mind",
+		"  a.d was changed (size: 1 → 2) in the cloud, but the code does not set it",
 	}
 	if diff := cmp.Diff(want, check.Lines()); diff != "" {
 		t.Error(diff)

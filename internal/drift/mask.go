@@ -7,8 +7,8 @@ import (
 	"slipway/internal/report"
 )
 
-// Masked is c with mask over each text that can hold a value, as a report.Environment
-// has it.
+// Masked returns c with mask applied to every text that can contain a value, as
+// report.Environment.Masked does.
 func (c Check) Masked(mask func(string) string) Check {
 	c.Error, c.Hint = mask(c.Error), mask(c.Hint)
 	c.Expired = maskAddresses(c.Expired, mask)

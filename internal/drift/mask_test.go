@@ -34,7 +34,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// Of a value that holds a secret, the name of the attribute is left.
+// Of a value that contains a secret, the name of the attribute is left.
 func TestMaskedValues(t *testing.T) {
 	values := func(secret string) []plan.Value { return []plan.Value{{Path: "size", Old: "1", New: secret}} }
 	layer := func(secret string) Layer {

@@ -8,7 +8,7 @@ import (
 	"slipway/internal/report"
 )
 
-// Headline says in a few words what was found. It names nothing.
+// Headline summarises the result in a few words, without names.
 func (c Check) Headline() string {
 	if c.Status == Unchecked {
 		return "could not be checked for drift"
@@ -26,13 +26,13 @@ func (c Check) Headline() string {
 		parts = append(parts, fmt.Sprintf("%d not applied yet", code))
 	}
 	if len(parts) == 0 {
-		return "is what its code says"
+		return "matches its code"
 	}
-	return "is not what its code says: " + strings.Join(parts, ", ")
+	return "does not match its code: " + strings.Join(parts, ", ")
 }
 
-// Lines lists what was found, one on each. Names in them come from the plan and
-// may hold anything.
+// Lines lists the findings, one per line. Names in them come from the plan and may contain
+// anything.
 func (c Check) Lines() []string {
 	var lines []string
 	for _, l := range c.Layers {
@@ -53,11 +53,11 @@ func (c Check) Lines() []string {
 			lines = append(lines, "  "+in+address+" has changed, as environment.yaml expects")
 		}
 		for _, d := range l.Noted {
-			lines = append(lines, "  "+in+d.Address+" was "+changed(d)+" in the cloud, which the code does not mind")
+			lines = append(lines, "  "+in+d.Address+" was "+changed(d)+" in the cloud, but the code does not set it")
 		}
 	}
 	for _, address := range c.Expired {
-		lines = append(lines, "  "+address+" is on the list of what is expected, and its day is past")
+		lines = append(lines, "  "+address+" is still in drift.ignore, but the entry has expired")
 	}
 	return lines
 }
@@ -79,8 +79,7 @@ func wanted(c plan.Change) string {
 	return string(c.Action)
 }
 
-// Block lists what was found, or why nothing was, as a block of code for Markdown
-// in at most limit bytes.
+// Block lists the findings, or why there are none, as a Markdown code block of at most limit bytes.
 func (c Check) Block(limit int) string {
 	lines := c.Lines()
 	if c.Status == Unchecked {

@@ -19,13 +19,13 @@ var (
 	namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
 	bucketPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	// layerPattern is that of each part of a layer's path, which becomes a key.
+	// layerPattern matches one part of a layer's path. The parts become part of a state key.
 	layerPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 	// credentialPattern keeps a name inside credentials/.
 	credentialPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
-// check holds what was decoded against the rules and against the repository.
+// check validates the decoded file against the rules and the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
 	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkReview, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
@@ -46,9 +46,9 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 		if err := s.checkURL("state.http.address", e.State.HTTP.Address); err != nil {
 			return err
 		}
-		// The user and the password go along with each request.
+		// The user and the password are sent with every request.
 		if u, err := url.Parse(e.State.HTTP.Address); err != nil || u.Scheme != "https" && !loopback(u.Hostname()) {
-			return s.refuse("state.http.address", edit("write it as https://host/path"), "state.http.address is not encrypted: anyone on the way could read TF_HTTP_PASSWORD")
+			return s.refuse("state.http.address", edit("write it as https://host/path"), "state.http.address uses http without TLS: anyone on the network path could read TF_HTTP_PASSWORD")
 		}
 		return nil
 	case e.State.S3 == nil:
@@ -59,10 +59,10 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 		return s.refuse("state.s3", edit("write bucket: and its name"), "state.s3 has no bucket")
 	}
 	if _, notAddress := netip.ParseAddr(store.Bucket); notAddress == nil || !bucketPattern.MatchString(store.Bucket) || strings.Contains(store.Bucket, "..") {
-		return s.refuse("state.s3.bucket", edit("use 3 to 63 small letters, digits, single dots and dashes, not an IP address"), "%q cannot be the name of a bucket", store.Bucket)
+		return s.refuse("state.s3.bucket", edit("use 3 to 63 lower-case letters, digits, single dots and dashes, not an IP address"), "%q cannot be the name of a bucket", store.Bucket)
 	}
 	if store.Region == "" {
-		return s.refuse("state.s3", edit("write region: as the store calls it, or us-east-1 where it has none"), "state.s3 has no region")
+		return s.refuse("state.s3", edit("write region: and the store's name for it, or us-east-1 if it has none"), "state.s3 has no region")
 	}
 	if store.Endpoint == "" {
 		store.Endpoint = "https://s3." + store.Region + ".amazonaws.com"
@@ -71,7 +71,8 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 		return err
 	}
 	store.Endpoint = strings.TrimRight(store.Endpoint, "/")
-	// A console shows the bucket's URL: the key would be below the bucket twice.
+	// Consoles show the bucket's URL. With that as the endpoint, keys would contain the bucket
+	// twice.
 	if strings.Count(store.Endpoint, "/") > len("//") {
 		return s.refuse("state.s3.endpoint", edit("write it as https://host; the bucket has its own line"), "state.s3.endpoint has a path")
 	}
@@ -81,17 +82,17 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 func (s *source) checkURL(at, text string) error {
 	u, err := url.Parse(text)
 	if err == nil && u.User != nil {
-		return s.refuse(at, s.keepSecret(), "%s holds a user or a password", at)
+		return s.refuse(at, s.keepSecret(), "%s contains a user or a password", at)
 	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return s.refuse(at, edit("write it as https://host/path"), "%s is not an http or https URL", at)
 	}
 	for key := range u.Query() {
 		if secretPattern.MatchString(key) {
-			return s.refuse(at, s.keepSecret(), "%s holds a secret, %q", at, key)
+			return s.refuse(at, s.keepSecret(), "%s contains a secret, %q", at, key)
 		}
 	}
-	// The state's name is put behind it.
+	// The state's name is appended to it.
 	if strings.ContainsAny(text, "?#") {
 		return s.refuse(at, edit("write it as https://host/path"), "%s has a query or a fragment", at)
 	}
@@ -108,16 +109,16 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	for i, layer := range e.Layers {
 		at := fmt.Sprintf("layers[%d]", i)
 		if !fs.ValidPath(layer.Path) {
-			return s.refuse(at, edit("name a folder below environments/%s", e.Name), "layer %q is no path below the environment", layer.Path)
+			return s.refuse(at, edit("name a folder below environments/%s", e.Name), "layer %q is not a path below the environment", layer.Path)
 		}
 		for part := range strings.SplitSeq(layer.Path, "/") {
 			if layer.Path != "." && !layerPattern.MatchString(part) {
-				return s.refuse(at, edit("rename the folder: small letters, digits, _ and -"), "layer %q cannot be part of a state's key", layer.Path)
+				return s.refuse(at, edit("rename the folder: lower-case letters, digits, _ and -"), "layer %q cannot be part of a state's key", layer.Path)
 			}
 		}
-		// By the state's name: the folder itself has that of the environment.
+		// Compare state keys: the folder "." has the name of the environment.
 		if seen[e.StateKey(layer)] {
-			return s.refuse(at, edit("keep one of them, or rename the folder"), "layer %q has the state of another: %s", layer.Path, e.StateKey(layer))
+			return s.refuse(at, edit("keep one of them, or rename the folder"), "layer %q has the same state as another layer: %s", layer.Path, e.StateKey(layer))
 		}
 		seen[e.StateKey(layer)] = true
 		dir := e.Dir(layer)
@@ -139,8 +140,8 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	return nil
 }
 
-// isCode is false for hidden files, as it is for OpenTofu: a root that has only
-// those is empty, and its plan destroys all that is in its state.
+// isCode is false for hidden files, as in OpenTofu. A root module with only hidden files is empty,
+// and its plan destroys everything in its state.
 func isCode(entry fs.DirEntry) bool {
 	name := strings.TrimSuffix(entry.Name(), ".json")
 	return !entry.IsDir() && !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu"))
@@ -156,14 +157,15 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) (err error) 
 	if e.PlanCredentialFiles, e.MissingPlanCredentials, err = s.credentials(repository, e, "plan.credentials", e.Plan.Credentials); err != nil {
 		return err
 	}
-	// They are the last to be read, and would be given to all who plan.
+	// The last credentials are those that may change the environment. They must not be given to
+	// everyone who may plan.
 	if n := len(e.Credentials); n > 0 && slices.Contains(e.Plan.Credentials, e.Credentials[n-1]) {
-		return s.refuse("plan.credentials", edit("name credentials that can only read, such as %s-plan", e.Name), "plan.credentials has %q, by which %s is changed", e.Credentials[n-1], e.Name)
+		return s.refuse("plan.credentials", edit("name credentials that can only read, such as %s-plan", e.Name), "plan.credentials has %q, which can change environment %s", e.Credentials[n-1], e.Name)
 	}
 	return nil
 }
 
-// credentials finds the files that a list names, and those that are not there.
+// credentials looks up the files in a list and returns those that exist and those that are missing.
 func (s *source) credentials(repository fs.FS, e *Environment, list string, names []string) (there, missing []string, err error) {
 	environments, err := List(repository)
 	if err != nil {
@@ -176,10 +178,10 @@ func (s *source) credentials(repository fs.FS, e *Environment, list string, name
 			return nil, nil, s.refuse(at, edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
 		}
 		if seen[name] {
-			return nil, nil, s.refuse(at, edit("keep one of them"), "credentials %q are there twice", name)
+			return nil, nil, s.refuse(at, edit("keep one of them"), "credentials %q are listed twice", name)
 		}
 		seen[name] = true
-		// A folder that was copied from another environment would go on with its rights.
+		// A folder copied from another environment would otherwise keep using its credentials.
 		if name != e.Name && slices.Contains(environments, name) {
 			return nil, nil, s.refuse(at, edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
 		}
@@ -196,7 +198,7 @@ func (s *source) credentials(repository fs.FS, e *Environment, list string, name
 		}
 		switch len(files) {
 		case 0:
-			// Checks of the code do without: see NeedCredentials.
+			// Code checks need no credentials: see NeedCredentials.
 			missing = append(missing, "credentials/"+name+".enc.env")
 		case 1:
 			there = append(there, files[0])
@@ -215,7 +217,7 @@ func (s *source) checkReviewers(_ fs.FS, e *Environment) error {
 		return s.refuse("reviewers", edit("write protected: true, or delete the reviewers"), "reviewers are asked in a protected environment only")
 	}
 	if e.State.S3 == nil {
-		return s.refuse("reviewers", edit("delete the reviewers, or keep the state in a bucket"), "the reviewers' signatures lie in the state's bucket, and state.s3 is not there")
+		return s.refuse("reviewers", edit("delete the reviewers, or keep the state in a bucket"), "the reviewers' signatures are stored in the state's bucket, and there is no state.s3")
 	}
 	for i, line := range e.Reviewers {
 		at := fmt.Sprintf("reviewers[%d]", i)
@@ -224,14 +226,14 @@ func (s *source) checkReviewers(_ fs.FS, e *Environment) error {
 			return s.refuse(at, edit("write a line of authorized_keys: ssh-ed25519 AAAA… name"), "%s: %v", at, err)
 		}
 		if slices.ContainsFunc(e.Approvers, func(r approval.Reviewer) bool { return bytes.Equal(r.Key.Marshal(), reviewer.Key.Marshal()) }) {
-			return s.refuse(at, edit("keep one of them"), "the key of %q is there twice", reviewer.Name)
+			return s.refuse(at, edit("keep one of them"), "the key of %q is listed twice", reviewer.Name)
 		}
 		e.Approvers = append(e.Approvers, reviewer)
 	}
 	return nil
 }
 
-// providerPattern is that of namespace/type, with or without a host.
+// providerPattern matches namespace/type, with or without a host.
 var providerPattern = regexp.MustCompile(`^([a-z0-9.-]+\.[a-z0-9-]+(:[0-9]+)?/)?[0-9A-Za-z_-]+/[0-9A-Za-z_-]+$`)
 
 func (s *source) checkAllow(_ fs.FS, e *Environment) error {
@@ -244,23 +246,23 @@ func (s *source) checkAllow(_ fs.FS, e *Environment) error {
 	seen := map[string]bool{}
 	for i, name := range e.Allow.Programs {
 		if at := fmt.Sprintf("allow.programs[%d]", i); !slices.Contains(Programs, name) {
-			return s.refuse(at, edit("%sthe programs are %s", didYouMean(name, Programs), enumerate(Programs)), "%q is no way to run a program", name)
+			return s.refuse(at, edit("%sthe programs are %s", didYouMean(name, Programs), enumerate(Programs)), "%q is not a known way to run a program", name)
 		}
 	}
 	for i, name := range e.Allow.Providers {
 		if at := fmt.Sprintf("allow.providers[%d]", i); !providerPattern.MatchString(name) {
-			return s.refuse(at, edit("write it as registry.opentofu.org/acme/thing"), "%q is no address of a provider", name)
+			return s.refuse(at, edit("write it as registry.opentofu.org/acme/thing"), "%q is not a provider address", name)
 		}
 	}
 	for i, name := range e.Allow.Modules {
 		if at := fmt.Sprintf("allow.modules[%d]", i); name == "" || strings.HasPrefix(name, ".") {
-			return s.refuse(at, edit("write the source as the code has it, such as git::https://…"), "%q is no source of a module from elsewhere", name)
+			return s.refuse(at, edit("copy the source from the code, such as git::https://…"), "%q is not the source of a remote module", name)
 		}
 	}
 	for kind, names := range map[string][]string{"programs": e.Allow.Programs, "modules": e.Allow.Modules, "providers": e.Allow.Providers} {
 		for i, name := range names {
 			if seen[kind+name] {
-				return s.refuse(fmt.Sprintf("allow.%s[%d]", kind, i), edit("keep one of them"), "%q is allowed twice", name)
+				return s.refuse(fmt.Sprintf("allow.%s[%d]", kind, i), edit("keep one of them"), "%q is listed twice", name)
 			}
 			seen[kind+name] = true
 		}
@@ -275,7 +277,7 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 	const folder = "ansible/playbooks/"
 	playbook := e.Deploy.Playbook
 	if !fs.ValidPath(playbook) || playbook == "." {
-		return s.refuse("deploy.playbook", edit("name a file below "+folder), "playbook %q is no file below %s", playbook, folder)
+		return s.refuse("deploy.playbook", edit("name a file below "+folder), "playbook %q is not a file below %s", playbook, folder)
 	}
 	mode, there, err := s.find(repository, "deploy.playbook", folder+playbook)
 	if err != nil {
@@ -300,7 +302,7 @@ func (s *source) checkSSH(_ fs.FS, e *Environment) error {
 	}
 	u, err := url.Parse(e.SSH.Proxy)
 	if err != nil || u.Scheme != "http" || u.Port() == "" {
-		return s.refuse(at, edit("write it as http://host:port"), "%s is no http URL with a port", at)
+		return s.refuse(at, edit("write it as http://host:port"), "%s is not an http URL with a port", at)
 	}
 	return nil
 }
@@ -314,25 +316,25 @@ func (s *source) checkDrift(_ fs.FS, e *Environment) error {
 		return s.refuse(after, edit("write 1, or more"), "drift.after is %d", e.Drift.After)
 	}
 	if e.Drift.After > 1 && e.State.S3 == nil {
-		return s.refuse(after, edit("delete the line, or keep the state in a bucket"), "drift.after is counted in the state's bucket, and state.s3 is not there")
+		return s.refuse(after, edit("delete the line, or keep the state in a bucket"), "the counter for drift.after is stored in the state's bucket, and there is no state.s3")
 	}
 	seen := map[string]bool{}
 	for i, ignore := range e.Drift.Ignore {
 		at := fmt.Sprintf("drift.ignore[%d]", i)
 		switch {
 		case ignore.Address == "":
-			return s.refuse(at, edit("write address: and that of a resource, as a plan shows it"), "%s has no address", at)
+			return s.refuse(at, edit("write address: and the resource's address, as a plan shows it"), "%s has no address", at)
 		case ignore.Until == "":
-			return s.refuse(at, edit("write until: and a day, such as 2026-12-31"), "%s has no end", at)
+			return s.refuse(at, edit("write until: and a day, such as 2026-12-31"), "%s has no end date", at)
 		case ignore.Reason == "":
 			return s.refuse(at, edit("write reason: and why it is expected"), "%s has no reason", at)
 		}
 		if _, err := time.Parse(time.DateOnly, ignore.Until); err != nil {
-			return s.refuse(at+".until", edit("write a day, such as 2026-12-31"), "%s.until is %q, which is no day", at, ignore.Until)
+			return s.refuse(at+".until", edit("write a day, such as 2026-12-31"), "%s.until is %q, which is not a date", at, ignore.Until)
 		}
 		key := ignore.Address + " " + strings.Join(ignore.Attributes, " ")
 		if seen[key] {
-			return s.refuse(at, edit("keep one of them"), "%q is ignored twice", ignore.Address)
+			return s.refuse(at, edit("keep one of them"), "%q is listed twice", ignore.Address)
 		}
 		seen[key] = true
 	}

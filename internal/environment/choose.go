@@ -2,7 +2,7 @@ package environment
 
 import "io/fs"
 
-// LoadChosen loads the environment called name, or all of them if the name is empty.
+// LoadChosen loads the environment called name, or all environments if name is empty.
 func LoadChosen(repository fs.FS, name string) ([]*Environment, error) {
 	names := []string{name}
 	if name == "" {

@@ -14,15 +14,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A source is a file under decoding. It keeps the line of every value, so that
-// a rule that is checked later can still name it.
+// A source is a file that is being decoded. It records the line of every value, so that a later
+// check can still report it.
 type source struct {
-	path        string         // from the repository's root
-	environment string         // where its secrets belong
-	lines       map[string]int // by the value's place, such as state.s3.bucket or layers[0]
+	path        string         // relative to the repository's root
+	environment string         // owner of the credentials file that hints name
+	lines       map[string]int // by path of the value, such as state.s3.bucket or layers[0]
 }
 
-// refuse names the line of the place, or of what it should be in.
+// refuse reports the line of the value at that path, or of its nearest parent.
 func (s *source) refuse(at, hint, format string, args ...any) error {
 	for at != "" && s.lines[at] == 0 {
 		at = at[:max(0, strings.LastIndexAny(at, ".["))]
@@ -37,21 +37,21 @@ func (s *source) refuseLine(line int, hint, format string, args ...any) error {
 	return refuse(hint, fmt.Sprintf("%s:%d: ", s.path, line)+format, args...)
 }
 
-// decode reads one YAML document into the struct. The yaml package's own strict
-// mode is not enough: it takes "yes" for true and 1 for "1", and has no hints.
+// decode reads one YAML document into the struct. The yaml package's strict mode is not enough: it
+// accepts "yes" for true and 1 for "1", and gives no hints.
 func (s *source) decode(data []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && document.Content[0].ShortTag() == "!!null" {
-		return refuse(edit("write at least `state:`, as environments/environment.schema.json says"), "%s is empty", s.path)
+		return refuse(edit("write at least `state:`; the keys are in environments/environment.schema.json"), "%s is empty", s.path)
 	}
 	if err != nil {
 		return s.refuseSyntax(err)
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return s.refuseLine(second.Line, edit("keep one of them, without a line `---` behind it"), "a second YAML document begins here")
+		return s.refuseLine(second.Line, edit("keep one of them, and delete the line `---` after it"), "a second YAML document begins here")
 	} else if !errors.Is(err, io.EOF) {
 		return s.refuseSyntax(err)
 	}
@@ -67,10 +67,10 @@ func (s *source) refuseSyntax(err error) error {
 	if parts[1] != "" {
 		place += ":" + parts[1]
 	}
-	return refuse(edit("mend the YAML at that line or the one above it"), "%s: not YAML: %s", place, parts[2])
+	return refuse(edit("fix the YAML on that line or the one above it"), "%s: invalid YAML: %s", place, parts[2])
 }
 
-// value decodes a node into a value of its kind and of no other.
+// value decodes a node into a value of exactly its kind.
 func (s *source) value(node *yaml.Node, line int, at string, into reflect.Value) error {
 	s.lines[at] = line
 	if err := s.refuseAnchor(node); err != nil {
@@ -103,7 +103,7 @@ func (s *source) value(node *yaml.Node, line int, at string, into reflect.Value)
 		}
 		into.SetInt(int64(n))
 	case reflect.String:
-		// A date without quotes is text to us, though not to YAML 1.1.
+		// An unquoted date is text to us, though not to YAML 1.1.
 		if tag := node.ShortTag(); tag != "!!str" && tag != "!!timestamp" || node.Kind != yaml.ScalarNode {
 			return s.refuseType(node, line, at, "text", "write text, in quotes where it looks like something else")
 		}
@@ -140,7 +140,7 @@ func (s *source) mapping(node *yaml.Node, at string, into reflect.Value) error {
 			return s.refuseKey(key, at, fields)
 		}
 		if first := seen[key.Value]; first != 0 {
-			return s.refuseLine(key.Line, edit("keep one of the two lines"), "the key %q is on line %d already", key.Value, first)
+			return s.refuseLine(key.Line, edit("keep one of the two lines"), "the key %q is already on line %d", key.Value, first)
 		}
 		seen[key.Value] = key.Line
 		place := key.Value
@@ -154,7 +154,7 @@ func (s *source) mapping(node *yaml.Node, at string, into reflect.Value) error {
 	return nil
 }
 
-// fieldsByKey are the struct's fields that the file may set.
+// fieldsByKey returns the struct's fields that the file may set.
 func fieldsByKey(value reflect.Value) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	for i := range value.NumField() {
@@ -166,7 +166,7 @@ func fieldsByKey(value reflect.Value) map[string]reflect.Value {
 	return fields
 }
 
-// secretPattern are the names under which people write a secret.
+// secretPattern matches the names that people give to secrets.
 var secretPattern = regexp.MustCompile(`(?i)secret|passw|passphrase|token|signature|^sig$|user_?name|(access|account|age|api|auth|private|ssh).?key`)
 
 func (s *source) refuseKey(key *yaml.Node, at string, fields map[string]reflect.Value) error {
@@ -186,12 +186,12 @@ func (s *source) refuseKey(key *yaml.Node, at string, fields map[string]reflect.
 	return s.refuseLine(key.Line, hint, "unknown key %q%s", key.Value, where)
 }
 
-// keepSecret is the hint for what must not be in a file that everyone reads.
+// keepSecret is the hint for a value that must not be in a file that everyone can read.
 func (s *source) keepSecret() string {
 	return "a secret belongs in credentials/, and one that was committed must be changed: " + editCommand + "credentials/" + s.environment + ".enc.env"
 }
 
-// refuseType never shows a text: it may be a secret on the wrong line.
+// refuseType never shows the text: it may be a secret on the wrong line.
 func (s *source) refuseType(node *yaml.Node, line int, at, want, hint string) error {
 	if at == "" {
 		at = "the file"
@@ -216,8 +216,8 @@ func describe(node *yaml.Node) string {
 	return "of type " + node.ShortTag()
 }
 
-// refuseAnchor keeps the file readable line by line, and small: references to
-// references can grow without bound.
+// refuseAnchor keeps the file small and readable line by line: nested references can grow without
+// bound.
 func (s *source) refuseAnchor(node *yaml.Node) error {
 	if node.Anchor == "" && node.Kind != yaml.AliasNode {
 		return nil
@@ -226,5 +226,5 @@ func (s *source) refuseAnchor(node *yaml.Node) error {
 	if node.Kind == yaml.AliasNode {
 		sign, name = "*", node.Value
 	}
-	return s.refuseLine(node.Line, edit("write the value out where it is needed"), "the YAML reference %q is not supported", sign+name)
+	return s.refuseLine(node.Line, edit("write the value itself where it is needed"), "the YAML reference %q is not supported", sign+name)
 }

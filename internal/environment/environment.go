@@ -1,7 +1,6 @@
-// Package environment finds and reads environments: environments/<name>, which
-// is what its path says, and the file environment.yaml in it. The file is read
-// strictly, because what it gets wrong happens to real infrastructure; each
-// fault is refused with its line and the way to mend it.
+// Package environment finds and reads environments: the folders environments/<name> and the file
+// environment.yaml in each. The file is read strictly, because its mistakes affect real
+// infrastructure. Each fault is refused with its line and a hint how to fix it.
 package environment
 
 import (
@@ -18,34 +17,34 @@ import (
 
 // An Environment is one folder below environments/.
 type Environment struct {
-	Name string `yaml:"-" json:"-"` // of the folder
+	Name string `yaml:"-" json:"-"` // the folder's name
 
 	Description string   `yaml:"description" json:"description,omitempty" jsonschema:"description=What it is for; in one line"`
-	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=Take only a reviewed plan for apply; and --confirm for destroy"`
+	Protected   bool     `yaml:"protected" json:"protected,omitempty" jsonschema:"description=apply requires a reviewed plan; destroy requires --confirm"`
 	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
-	Plan        *Plan    `yaml:"plan" json:"plan,omitempty" jsonschema:"description=What the stages use that only read: plan; drift; output; status and state-list. Absent: the same as all others"`
-	Reviewers   []string `yaml:"reviewers" json:"reviewers,omitempty" jsonschema:"minItems=1,description=Public SSH keys with names: a protected environment takes only a plan that one of them has signed"`
-	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in the order of their apply; each has a state of its own. Without it the folder itself is the one layer"`
+	Plan        *Plan    `yaml:"plan" json:"plan,omitempty" jsonschema:"description=Credentials for the stages that only read: plan; drift; output; status and state-list. Default: the credentials above"`
+	Reviewers   []string `yaml:"reviewers" json:"reviewers,omitempty" jsonschema:"minItems=1,description=Public SSH keys with names: a protected environment only applies a plan that one of them has signed"`
+	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in apply order; each has its own state. Default: the folder itself is the only layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
-	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run that is not OpenTofu and its known providers; absent: nothing"`
-	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage; absent where there is none"`
-	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached; absent: at their addresses"`
-	Review      *Review  `yaml:"review" json:"review,omitempty" jsonschema:"description=What a plan shows of the values that change; absent: those of the table in internal/plan/table.go"`
-	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the check for drift judges; absent: every change counts at once"`
+	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run besides OpenTofu and known providers. Default: nothing"`
+	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage. Default: none"`
+	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached. Default: directly at their addresses"`
+	Review      *Review  `yaml:"review" json:"review,omitempty" jsonschema:"description=Which changed values a plan shows besides those listed in internal/plan/table.go"`
+	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the drift check judges changes. Default: every change counts immediately"`
 
-	// CredentialFiles are the files that Credentials name, from the repository's root.
+	// CredentialFiles are the files named by Credentials, relative to the repository's root.
 	CredentialFiles []string `yaml:"-" json:"-"`
-	// MissingCredentials are those that are named and not there.
+	// MissingCredentials are the named files that do not exist.
 	MissingCredentials []string `yaml:"-" json:"-"`
-	// The same of what the stages use that only read.
+	// The same for the stages that only read.
 	PlanCredentialFiles    []string `yaml:"-" json:"-"`
 	MissingPlanCredentials []string `yaml:"-" json:"-"`
-	// Approvers are what Reviewers say.
+	// Approvers are the parsed Reviewers.
 	Approvers []approval.Reviewer `yaml:"-" json:"-"`
 }
 
-// Plan is for the stages that change nothing: their key may lie where those who write
-// code can reach it.
+// Plan configures the stages that change nothing. The key for their credentials may be available to
+// everyone who can push code.
 type Plan struct {
 	Credentials []string `yaml:"credentials" json:"credentials" jsonschema:"minItems=1,description=Names of SOPS files with credentials that can only read. A later one wins"`
 }
@@ -55,35 +54,35 @@ type Layer struct {
 	Path string `yaml:"path" json:"path" jsonschema:"description=Folder below the environment's; or . for that folder itself"`
 }
 
-// State says where states are kept: in exactly one of the two.
+// State says where states are kept. Exactly one of the two is set.
 type State struct {
 	S3   *S3   `yaml:"s3" json:"s3,omitempty" jsonschema:"oneof_required=s3,description=A bucket; locked by conditional writes"`
-	HTTP *HTTP `yaml:"http" json:"http,omitempty" jsonschema:"oneof_required=http,description=A server of OpenTofu's http protocol; with locks"`
+	HTTP *HTTP `yaml:"http" json:"http,omitempty" jsonschema:"oneof_required=http,description=A server of OpenTofu's http backend protocol; with locks"`
 }
 
-// S3 is a bucket. Its credentials are AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY among the environment's credentials.
+// S3 is a bucket. The environment's credentials must contain AWS_ACCESS_KEY_ID and
+// AWS_SECRET_ACCESS_KEY.
 type S3 struct {
 	Bucket   string `yaml:"bucket" json:"bucket" jsonschema:"description=Name of the bucket"`
-	Region   string `yaml:"region" json:"region" jsonschema:"description=Region; as the store calls it"`
-	Endpoint string `yaml:"endpoint" json:"endpoint,omitempty" jsonschema:"description=URL of the store. Without it Amazon's in the region"`
+	Region   string `yaml:"region" json:"region" jsonschema:"description=The store's name for the region"`
+	Endpoint string `yaml:"endpoint" json:"endpoint,omitempty" jsonschema:"description=URL of the store. Default: Amazon S3 in the region"`
 }
 
-// HTTP is a server. Its credentials are TF_HTTP_USERNAME and TF_HTTP_PASSWORD
-// among the environment's credentials.
+// HTTP is a server. The environment's credentials must contain TF_HTTP_USERNAME and
+// TF_HTTP_PASSWORD.
 type HTTP struct {
-	Address string `yaml:"address" json:"address" jsonschema:"description=URL below which each state has its own; also used for LOCK and UNLOCK"`
+	Address string `yaml:"address" json:"address" jsonschema:"description=Base URL of the states; also used for LOCK and UNLOCK"`
 }
 
-// Allow names what the code may run besides OpenTofu and the providers that are known
-// to run no program.
+// Allow lists what the code may run besides OpenTofu and the providers that are known to run no
+// programs.
 type Allow struct {
 	Programs  []string `yaml:"programs" json:"programs,omitempty" jsonschema:"minItems=1,enum=external,enum=local-exec,enum=remote-exec,enum=file,enum=credential-process,description=Ways to run a program: data sources and provisioners by their type"`
-	Modules   []string `yaml:"modules" json:"modules,omitempty" jsonschema:"minItems=1,description=Sources of modules that may change behind their name; as the code has them"`
+	Modules   []string `yaml:"modules" json:"modules,omitempty" jsonschema:"minItems=1,description=Sources of modules that are not pinned; exactly as in the code"`
 	Providers []string `yaml:"providers" json:"providers,omitempty" jsonschema:"minItems=1,description=Addresses of providers. Example: registry.opentofu.org/acme/thing"`
 }
 
-// Programs are the ways to run one that can be allowed.
+// Programs are the ways to run a program that can be allowed.
 var Programs = []string{"external", "local-exec", "remote-exec", "file", "credential-process"}
 
 // Deploy is the Ansible stage.
@@ -93,41 +92,41 @@ type Deploy struct {
 
 // SSH says how the hosts are reached.
 type SSH struct {
-	Proxy string `yaml:"proxy" json:"proxy" jsonschema:"description=URL of an HTTP proxy that leads to the hosts; it need not be trusted"`
+	Proxy string `yaml:"proxy" json:"proxy" jsonschema:"description=URL of an HTTP proxy that reaches the hosts; it need not be trusted"`
 }
 
 // Review adds to the values that a plan shows.
 type Review struct {
-	Show []string `yaml:"show" json:"show" jsonschema:"minItems=1,description=Attributes whose values nobody keeps secret; as type.attribute or type.block.attribute. Example: openstack_compute_instance_v2.flavor_name"`
+	Show []string `yaml:"show" json:"show" jsonschema:"minItems=1,description=Attributes whose values are not secret; as type.attribute or type.block.attribute. Example: openstack_compute_instance_v2.flavor_name"`
 }
 
-// Drift says which changes behind OpenTofu's back are expected, for a while.
+// Drift says which changes made outside of OpenTofu are expected, and until when.
 type Drift struct {
-	After  int      `yaml:"after" json:"after,omitempty" jsonschema:"minimum=1,description=An issue opens when so many checks in a row have found the same. Default 1"`
-	Ignore []Ignore `yaml:"ignore" json:"ignore,omitempty" jsonschema:"minItems=1,description=Changes that are expected; each for a while"`
+	After  int      `yaml:"after" json:"after,omitempty" jsonschema:"minimum=1,description=Number of consecutive checks with the same result before an issue opens. Default 1"`
+	Ignore []Ignore `yaml:"ignore" json:"ignore,omitempty" jsonschema:"minItems=1,description=Changes that are expected; each until a date"`
 }
 
-// An Ignore is one change that is expected.
+// An Ignore is one expected change.
 type Ignore struct {
 	Address    string   `yaml:"address" json:"address" jsonschema:"description=Address of the resource"`
 	Attributes []string `yaml:"attributes" json:"attributes,omitempty" jsonschema:"minItems=1,description=Only these attributes. Default: the whole resource"`
 	Until      string   `yaml:"until" json:"until" jsonschema:"format=date,description=Last day on which it is expected (UTC). Example: 2026-12-31"`
-	Reason     string   `yaml:"reason" json:"reason" jsonschema:"description=Why; for the next reader"`
+	Reason     string   `yaml:"reason" json:"reason" jsonschema:"description=Why it is expected"`
 }
 
-// Expired says whether the day is past.
+// Expired reports whether the date has passed.
 func (i Ignore) Expired(now time.Time) bool { return now.UTC().Format(time.DateOnly) > i.Until }
 
-// NeedCredentials refuses an environment whose credentials are not all there.
+// NeedCredentials refuses an environment with missing credentials.
 func (e *Environment) NeedCredentials() error { return need(e.MissingCredentials) }
 
-// NeedPlanCredentials does the same for what the stages use that only read. The others
-// have to be there, too: a plan is sealed to their readers.
+// NeedPlanCredentials does the same for the stages that only read. The other credentials must
+// exist, too: a plan is sealed to their readers.
 func (e *Environment) NeedPlanCredentials() error {
 	return need(slices.Concat(e.MissingCredentials, e.MissingPlanCredentials))
 }
 
-// FilesToPlan are the files of the credentials for the stages that only read.
+// FilesToPlan returns the credential files for the stages that only read.
 func (e *Environment) FilesToPlan() []string {
 	if e.Plan == nil {
 		return e.CredentialFiles
@@ -147,7 +146,7 @@ func need(missing []string) error {
 	return refuse(hint, "there are no files %s", enumerate(missing))
 }
 
-// Shown are the attributes whose values a plan shows, beside those that it always does.
+// Shown returns the attributes whose values a plan shows besides the built-in ones.
 func (e *Environment) Shown() []string {
 	if e.Review == nil {
 		return nil
@@ -155,7 +154,7 @@ func (e *Environment) Shown() []string {
 	return e.Review.Show
 }
 
-// LayerName is that of the layer within its environment.
+// LayerName returns the layer's name within its environment.
 func (e *Environment) LayerName(l Layer) string {
 	if l.Path == "." {
 		return e.Name
@@ -163,11 +162,11 @@ func (e *Environment) LayerName(l Layer) string {
 	return l.Path
 }
 
-// Dir is the layer's root module, from the repository's root.
+// Dir returns the layer's root module, relative to the repository's root.
 func (e *Environment) Dir(l Layer) string { return path.Join("environments", e.Name, l.Path) }
 
-// StateKey is the name of the layer's state in the store. It follows from the
-// names and cannot be set, so that no environment can hold another's state.
+// StateKey returns the name of the layer's state in the store. It follows from the names and cannot
+// be configured, so that no environment can use another's state.
 func (e *Environment) StateKey(l Layer) string { return e.Name + "/" + e.LayerName(l) + ".tfstate" }
 
 // List returns the names of the environments in the repository, sorted.
@@ -196,7 +195,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	}
 	if !slices.Contains(known, name) {
 		if name == "" {
-			return nil, refuse("name one of "+printable.Line(enumerate(known)), "no environment is named")
+			return nil, refuse("name one of "+printable.Line(enumerate(known)), "no environment was given")
 		}
 		if found, mode, err := look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
 			return nil, refuse(replaceLink(found), "%s is a symbolic link", found)
@@ -204,7 +203,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 		return nil, refuse(printable.Line(didYouMean(name, known)+"the environments are "+enumerate(known)), "there is no environment %q", name)
 	}
 	if !namePattern.MatchString(name) {
-		return nil, refuse("rename the folder, small letters, digits and dashes, 32 at most: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
+		return nil, refuse("rename the folder, lower-case letters, digits and dashes, at most 32: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
 	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
 	mode, there, err := s.find(repository, "", s.path)

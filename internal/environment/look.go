@@ -9,10 +9,9 @@ import (
 	"slipway/internal/printable"
 )
 
-// look says what lies at the path: its mode, without following a symbolic link
-// on the way, for a link can make prod mean test or leave the repository. Where
-// it meets one, that is what it found. Links show in an fs.ReadLinkFS only,
-// such as those of os.DirFS and os.Root.
+// look returns the mode of what is at the path, without following symbolic links on the way: a link
+// could make prod mean test, or leave the repository. If it meets a link, it returns that. Links
+// are only visible in an fs.ReadLinkFS, such as those of os.DirFS and os.Root.
 func look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
 	for part := range strings.SplitSeq(name, "/") {
 		found = path.Join(found, part)
@@ -31,8 +30,7 @@ func look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
 	return found, mode, nil
 }
 
-// find is look for a value of the file: it refuses a link, and an absent thing
-// has no mode.
+// find is look for a value of the file. It refuses a link. The mode is zero if nothing is there.
 func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
 	found, mode, err := look(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,5 +47,5 @@ func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
 
 func replaceLink(name string) string {
 	link, target := printable.Word(name), printable.Word(name+".copy")
-	return "put a copy in its place: cp -RL " + link + " " + target + " && rm " + link + " && mv " + target + " " + link
+	return "replace it with a copy: cp -RL " + link + " " + target + " && rm " + link + " && mv " + target + " " + link
 }

@@ -10,7 +10,7 @@ import (
 	"slipway/internal/redact"
 )
 
-// shownPattern is that of a type and the path of an attribute, without places in lists.
+// shownPattern matches a type and the path of an attribute, without list indexes.
 var shownPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
 
 func (s *source) checkReview(_ fs.FS, e *Environment) error {
@@ -23,16 +23,16 @@ func (s *source) checkReview(_ fs.FS, e *Environment) error {
 	for i, name := range e.Review.Show {
 		at := fmt.Sprintf("review.show[%d]", i)
 		if !shownPattern.MatchString(name) {
-			return s.refuse(at, edit("write it as openstack_compute_instance_v2.flavor_name"), "%q is not the type of a resource and an attribute", name)
+			return s.refuse(at, edit("write it as openstack_compute_instance_v2.flavor_name"), "%q is not a resource type with an attribute", name)
 		}
 		_, path, _ := strings.Cut(name, ".")
 		for part := range strings.SplitSeq(path, ".") {
 			if redact.SecretName(part) {
-				return s.refuse(at, edit("delete it: a plan shows its name, and never its value"), "%q is a name for secrets", name)
+				return s.refuse(at, edit("delete it: a plan shows its name, and never its value"), "%q looks like a secret", name)
 			}
 		}
 		if slices.Contains(e.Review.Show[:i], name) {
-			return s.refuse(at, edit("keep one of them"), "%q is shown twice", name)
+			return s.refuse(at, edit("keep one of them"), "%q is listed twice", name)
 		}
 	}
 	return nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// didYouMean is the beginning of a hint, empty where no word is close.
+// didYouMean returns the beginning of a hint, or "" if no known word is close.
 func didYouMean(word string, known []string) string {
-	best, least := "", 3 // two slips are a typing error, three another word
+	best, least := "", 3 // two differences are a typo, three are another word
 	for _, candidate := range known {
-		// Of a short word, two slips leave nothing.
+		// In a short word, two differences leave too little in common.
 		if d := distance(word, candidate); d < least && 2*d < len(candidate) {
 			best, least = candidate, d
 		}
@@ -20,10 +20,10 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf("did you mean %q? ", best)
 }
 
-// distance counts the letters to add, drop, replace or swap with their
-// neighbour that lead from one word to the other.
+// distance counts the letters to insert, delete, replace or swap with their neighbour to turn one
+// word into the other.
 func distance(a, b string) int {
-	// The last three rows of the table: swaps look back by two.
+	// The last three rows of the table: swaps look back two rows.
 	var before, above []int
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -46,7 +46,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// enumerate writes a list for a sentence: a, b and c.
+// enumerate joins words for a sentence: a, b and c.
 func enumerate(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -1,6 +1,5 @@
-// Package foreign finds what of an environment's code would run something that is
-// not OpenTofu: programs, modules from elsewhere, and providers that nobody knows.
-// It reads the code as OpenTofu does and starts nothing.
+// Package foreign finds what an environment's code would run besides OpenTofu: programs, remote
+// modules and unknown providers. It reads the code in the same way as OpenTofu and runs nothing.
 package foreign
 
 import (
@@ -19,7 +18,7 @@ import (
 	"slipway/internal/refusal"
 )
 
-// What a finding is, by its key in environment.yaml under allow.
+// The kinds of findings, as they are called in environment.yaml under allow.
 const (
 	Program  = "programs"
 	Module   = "modules"
@@ -29,15 +28,15 @@ const (
 // A Finding is one place in the code.
 type Finding struct {
 	Kind string
-	Name string // by which environment.yaml allows it; empty: nothing allows it
+	Name string // what environment.yaml has to list to allow it; empty if it cannot be allowed
 	What string // the first half of a sentence: `data "external" "x" runs a program`
-	Hint string // of one that nothing allows
-	File string // from the root of the file system
+	Hint string // for a finding that cannot be allowed
+	File string // relative to the root of the file system
 	Line int
 }
 
-// Find looks at the root module in dir, and at all modules that it calls by path.
-// What it cannot read it refuses.
+// Find inspects the root module in dir and all local modules that it calls. It refuses code that it
+// cannot read.
 func Find(fsys fs.FS, dir string) ([]Finding, error) {
 	var all []Finding
 	seen := map[string]bool{}
@@ -56,12 +55,12 @@ func Find(fsys fs.FS, dir string) ([]Finding, error) {
 	return all, nil
 }
 
-// Folder looks at one module, and returns the folders of those that it calls by path.
+// Folder inspects one module, and returns the folders of the local modules that it calls.
 func Folder(fsys fs.FS, dir string) (findings []Finding, calls []string, err error) {
 	m := &module{dir: dir, sources: map[string]string{}}
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil // which OpenTofu says better
+		return nil, nil, nil // OpenTofu reports this better
 	}
 	if err != nil {
 		return nil, nil, err
@@ -114,21 +113,21 @@ func unreadable(file string, diagnostics hcl.Diagnostics) error {
 			if d.Subject != nil {
 				file, line = d.Subject.Filename, d.Subject.Start.Line
 			}
-			return refusal.New("tofu fmt -check -diff "+printable.Word(path.Dir(file)), "%s:%d: cannot be read: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
+			return refusal.New("tofu fmt -check -diff "+printable.Word(path.Dir(file)), "%s:%d: cannot be parsed: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
 		}
 	}
 	return nil
 }
 
-// A module is one under inspection.
+// A module is the module being inspected.
 type module struct {
 	dir      string
 	findings []Finding
 	calls    []string
-	sources  map[string]string // of its required providers, by local name
-	uses     []use             // of providers, by local name
+	sources  map[string]string // sources of the required providers, by local name
+	uses     []use             // uses of providers, by local name
 
-	providers []*hcl.Block // their settings
+	providers []*hcl.Block // provider blocks
 }
 
 type use struct {
@@ -140,7 +139,7 @@ func (m *module) found(at hcl.Range, kind, name, format string, args ...any) {
 	m.findings = append(m.findings, Finding{Kind: kind, Name: name, What: fmt.Sprintf(format, args...), File: at.Filename, Line: at.Start.Line})
 }
 
-// never notes what no environment can allow.
+// never records a finding that no environment can allow.
 func (m *module) never(at hcl.Range, hint, format string, args ...any) {
 	m.findings = append(m.findings, Finding{What: fmt.Sprintf(format, args...), Hint: hint, File: at.Filename, Line: at.Start.Line})
 }
@@ -188,7 +187,7 @@ func (m *module) file(body hcl.Body) error {
 	return nil
 }
 
-// check looks at one that reads a data source of its own.
+// check inspects a check block, which may contain a data source.
 func (m *module) check(b *hcl.Block) error {
 	found, err := content(b.Body, blocks(block("data", "type", "name")))
 	if err != nil {
@@ -202,7 +201,7 @@ func (m *module) check(b *hcl.Block) error {
 	return nil
 }
 
-// resource looks at a resource, a data source or the like.
+// resource inspects a resource, a data source or a similar block.
 func (m *module) resource(b *hcl.Block) error {
 	schema := blocks(block("provisioner", "type"))
 	schema.Attributes = []hcl.AttributeSchema{{Name: "provider"}}
@@ -213,7 +212,7 @@ func (m *module) resource(b *hcl.Block) error {
 	for _, p := range found.Blocks {
 		m.found(p.DefRange, Program, p.Labels[0], "provisioner %q runs a program", p.Labels[0])
 	}
-	if len(b.Labels) == 0 { // removed
+	if len(b.Labels) == 0 { // a removed block
 		return nil
 	}
 	kind := b.Labels[0]
@@ -234,26 +233,26 @@ func (m *module) resource(b *hcl.Block) error {
 	return nil
 }
 
-// localName is the name of the provider that an expression such as ovh.west chooses.
+// localName returns the provider's local name in an expression such as ovh.west.
 func localName(expression hcl.Expression) string {
 	if traversal, diagnostics := hcl.AbsTraversalForExpr(expression); !diagnostics.HasErrors() {
 		return traversal.RootName()
 	}
-	// ovh.by_region[each.key]: what is indexed comes first.
+	// In ovh.by_region[each.key], the indexed variable comes first.
 	for _, traversal := range expression.Variables() {
 		return traversal.RootName()
 	}
 	return ""
 }
 
-// provider notes the settings of one: which it is, another file may say.
+// provider records a provider block. Which provider it configures may be defined in another file.
 func (m *module) provider(b *hcl.Block) error {
 	m.uses = append(m.uses, use{b.Labels[0], b.DefRange})
 	m.providers = append(m.providers, b)
 	return nil
 }
 
-// judgeSettings looks at the settings of a provider, when it is known which it is.
+// judgeSettings inspects a provider block once it is known which provider it configures.
 func (m *module) judgeSettings(b *hcl.Block) error {
 	source := cmp.Or(m.sources[b.Labels[0]], b.Labels[0])
 	if !strings.HasSuffix(Address(source), "/hashicorp/aws") {
@@ -262,8 +261,8 @@ func (m *module) judgeSettings(b *hcl.Block) error {
 	return m.credentialProcess(b)
 }
 
-// awsFiles are the settings that lead to files of AWS's, by which its library runs a
-// program for the keys.
+// awsFiles are the settings that refer to AWS configuration files, which can make the AWS library
+// run a program to get keys.
 var awsFiles = []string{"profile", "shared_config_files", "shared_credentials_files", "shared_credentials_file"}
 
 func (m *module) credentialProcess(b *hcl.Block) error {
@@ -282,10 +281,10 @@ func (m *module) credentialProcess(b *hcl.Block) error {
 }
 
 func (m *module) leads(at hcl.Range, name string) {
-	m.found(at, Program, "credential-process", "%s leads to a file that can name a program to run", name)
+	m.found(at, Program, "credential-process", "%s refers to a file that can name a program to run", name)
 }
 
-// remoteState looks at the settings of a backend that another state is read from.
+// remoteState inspects the backend settings from which another state is read.
 func (m *module) remoteState(b *hcl.Block) error {
 	found, err := content(b.Body, &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "config"}}})
 	if err != nil || found.Attributes["config"] == nil {
@@ -294,7 +293,7 @@ func (m *module) remoteState(b *hcl.Block) error {
 	config := found.Attributes["config"]
 	pairs, diagnostics := hcl.ExprMap(config.Expr)
 	if diagnostics.HasErrors() {
-		m.leads(config.NameRange, "config, which is not written out,")
+		m.leads(config.NameRange, "config, which is not a literal,")
 		return nil
 	}
 	for _, pair := range pairs {
@@ -303,13 +302,13 @@ func (m *module) remoteState(b *hcl.Block) error {
 			name, _ = text(pair.Key)
 		}
 		if name == "" || slices.Contains(awsFiles, name) {
-			m.leads(pair.Key.Range(), cmp.Or(name, "a key that is not written out"))
+			m.leads(pair.Key.Range(), cmp.Or(name, "a key that is not a literal"))
 		}
 	}
 	return nil
 }
 
-// terraform looks at the settings of OpenTofu itself.
+// terraform inspects the settings of OpenTofu itself.
 func (m *module) terraform(b *hcl.Block) error {
 	found, err := content(b.Body, blocks(block("required_providers"), block("encryption"), block("backend", "type")))
 	if err != nil {
@@ -331,7 +330,7 @@ func (m *module) terraform(b *hcl.Block) error {
 	return nil
 }
 
-// encryption looks for keys and methods that a program is asked for.
+// encryption looks for keys and methods that come from an external program.
 func (m *module) encryption(b *hcl.Block) error {
 	found, err := content(b.Body, blocks(block("key_provider", "type", "name"), block("method", "type", "name")))
 	if err != nil {
@@ -345,7 +344,7 @@ func (m *module) encryption(b *hcl.Block) error {
 	return nil
 }
 
-// text is the value of an expression that is written out.
+// text returns the value of an expression that is a literal.
 func text(expression hcl.Expression) (string, bool) {
 	value, diagnostics := expression.Value(nil)
 	if diagnostics.HasErrors() || value.IsNull() || !value.IsKnown() || value.Type().FriendlyName() != "string" {
@@ -354,7 +353,7 @@ func text(expression hcl.Expression) (string, bool) {
 	return value.AsString(), true
 }
 
-// call looks at a module that is called.
+// call inspects a module call.
 func (m *module) call(b *hcl.Block) error {
 	found, err := content(b.Body, &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}, {Name: "version"}}})
 	if err != nil {
@@ -362,12 +361,12 @@ func (m *module) call(b *hcl.Block) error {
 	}
 	attribute := found.Attributes["source"]
 	if attribute == nil {
-		return nil // which OpenTofu refuses, or in an override is another file's
+		return nil // OpenTofu refuses this, or in an override file the source is in another file
 	}
 	at := attribute.NameRange
 	source, ok := text(attribute.Expr)
 	if !ok {
-		m.never(at, "write the source of the module out, without variables", "the source of module %q is not written out", b.Labels[0])
+		m.never(at, "write the source of the module as a literal, without variables", "the source of module %q is not a literal", b.Labels[0])
 		return nil
 	}
 	if strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
@@ -388,7 +387,7 @@ func (m *module) call(b *hcl.Block) error {
 		version, _ = text(attribute.Expr)
 	}
 	if fault := unpinned(source, version); fault != "" {
-		m.found(at, Module, source, "module %q comes from elsewhere %s", b.Labels[0], fault)
+		m.found(at, Module, source, "module %q is remote, %s", b.Labels[0], fault)
 	}
 	return nil
 }

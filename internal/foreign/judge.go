@@ -10,8 +10,8 @@ import (
 	"slipway/internal/refusal"
 )
 
-// Judge refuses the first finding that the environment does not allow. The hint has
-// all that would have to be allowed.
+// Judge refuses the first finding that the environment does not allow. The hint lists everything
+// that would have to be allowed.
 func Judge(findings []Finding, e *environment.Environment) error {
 	allowed := map[string][]string{}
 	if e.Allow != nil {
@@ -53,6 +53,6 @@ func Judge(findings []Finding, e *environment.Environment) error {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	f := refused[0]
-	return refusal.New(fmt.Sprintf("if it is to be, write into environments/%s/environment.yaml: allow: {%s}", e.Name, strings.Join(lists, ", ")),
+	return refusal.New(fmt.Sprintf("to allow it, write into environments/%s/environment.yaml: allow: {%s}", e.Name, strings.Join(lists, ", ")),
 		"%s:%d: %s, and environment %s does not allow it%s", printable.Line(f.File), f.Line, f.What, e.Name, more)
 }

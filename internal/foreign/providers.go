@@ -8,13 +8,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Registry is the one that an address without a host is of.
+// Registry is the host of a provider address without one.
 const Registry = "registry.opentofu.org"
 
-// known are providers that talk to the API they are named after, and run no program
-// of their own accord. Absent are, among others, hashicorp/local and hashicorp/http,
-// which run programs and send what they are given anywhere, and hashicorp/helm and
-// hashicorp/kubernetes, whose settings name programs.
+// known lists providers that only talk to the API they are named after and run no programs. Among
+// others it excludes hashicorp/local and hashicorp/http, which run programs and send data anywhere,
+// and hashicorp/helm and hashicorp/kubernetes, whose settings can name programs.
 var known = []string{
 	"bpg/proxmox", "cloudflare/cloudflare", "digitalocean/digitalocean", "e-breuninger/netbox", "gitlabhq/gitlab",
 	"hashicorp/aws", "hashicorp/azuread", "hashicorp/azurerm", "hashicorp/cloudinit", "hashicorp/dns", "hashicorp/google",
@@ -23,7 +22,7 @@ var known = []string{
 	"scaleway/scaleway", "terraform-provider-openstack/openstack", "vmware/vsphere",
 }
 
-// Address is that of a provider in full: host, namespace and type.
+// Address returns a provider's full address: host, namespace and type.
 func Address(source string) string {
 	source = strings.ToLower(source)
 	switch strings.Count(source, "/") {
@@ -35,7 +34,7 @@ func Address(source string) string {
 	return source
 }
 
-// required reads which providers the module's local names mean.
+// required reads which providers the module's local names refer to.
 func (m *module) required(b *hcl.Block) error {
 	attributes, diagnostics := b.Body.JustAttributes()
 	if diagnostics.HasErrors() {
@@ -45,7 +44,7 @@ func (m *module) required(b *hcl.Block) error {
 		m.uses = append(m.uses, use{name, attribute.NameRange})
 		pairs, diagnostics := hcl.ExprMap(attribute.Expr)
 		if diagnostics.HasErrors() {
-			continue // a version alone, of one of HashiCorp's
+			continue // only a version, for a HashiCorp provider
 		}
 		for _, pair := range pairs {
 			if key := hcl.ExprAsKeyword(pair.Key); key != "source" {
@@ -55,7 +54,7 @@ func (m *module) required(b *hcl.Block) error {
 			}
 			source, ok := text(pair.Value)
 			if !ok {
-				m.never(attribute.NameRange, "write the source of the provider out, without variables", "the source of provider %q is not written out", name)
+				m.never(attribute.NameRange, "write the source of the provider as a literal, without variables", "the source of provider %q is not a literal", name)
 			}
 			m.sources[name] = source
 		}
@@ -63,7 +62,7 @@ func (m *module) required(b *hcl.Block) error {
 	return nil
 }
 
-// judgeProviders notes the providers that are not known, each once.
+// judgeProviders records each unknown provider once.
 func (m *module) judgeProviders() {
 	seen := map[string]bool{}
 	slices.SortStableFunc(m.uses, func(a, b use) int {

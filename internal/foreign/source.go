@@ -15,8 +15,7 @@ var (
 	digestPattern   = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
 )
 
-// unpinned says what the source of a module lacks for being the same tomorrow, or
-// nothing.
+// unpinned returns what a module source lacks to be reproducible, or "".
 func unpinned(source, version string) string {
 	if registryPattern.MatchString(source) {
 		if versionPattern.MatchString(version) {

@@ -7,14 +7,14 @@ import (
 	api "github.com/google/go-github/v74/github"
 )
 
-// An answer is how GitHub refused something. Its status is 0 if there was none.
+// An answer is GitHub's response to a failed request. Its status is 0 if there was no response.
 type answer struct {
 	status  int
 	header  http.Header
 	message string
 }
 
-// answerOf is the answer that err comes from.
+// answerOf returns the response that caused err.
 func answerOf(err error) answer {
 	var primary *api.RateLimitError
 	var secondary *api.AbuseRateLimitError

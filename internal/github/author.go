@@ -7,8 +7,8 @@ import (
 	api "github.com/google/go-github/v74/github"
 )
 
-// authorID is the ID of who the token belongs to. Only GraphQL says so to the
-// token of a workflow; it is asked once.
+// authorID returns the ID of the token's owner. For a workflow's token, only GraphQL returns it. It
+// is requested once.
 func (c *Client) authorID(ctx context.Context) (int64, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -34,11 +34,11 @@ func (c *Client) authorID(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if len(answer.Errors) > 0 {
-		// GraphQL answers with status 200 also what it refuses.
+		// GraphQL also returns status 200 for a refused query.
 		return 0, &api.ErrorResponse{Response: response.Response, Message: answer.Errors[0].Message}
 	}
 	if answer.Data.Viewer.ID == 0 {
-		return 0, &api.ErrorResponse{Response: response.Response, Message: "it does not say who the token belongs to"}
+		return 0, &api.ErrorResponse{Response: response.Response, Message: "the response does not name the token's owner"}
 	}
 	c.author = answer.Data.Viewer.ID
 	return c.author, nil

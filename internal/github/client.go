@@ -1,13 +1,11 @@
-// Package github says on GitHub what became of a run: one comment that stays up
-// to date on a pull request, and one issue for each thing that needs a human.
+// Package github reports on GitHub how a run ended: one comment on a pull request, which is kept up
+// to date, and one issue for each thing that needs a human.
 //
-// Whatever it writes is found again by a marker, which is an HTML comment in the
-// first line, and by its author: a marker that somebody else quotes is not ours.
-// Every write follows a look at what is there, and so does every repetition of
-// one whose answer was lost: nothing is posted twice.
+// Everything it writes is found again by its author and a marker, which is an HTML comment in the
+// first line: a marker quoted by somebody else does not count. Every write, and every retry after a
+// lost response, first checks what is there, so nothing is posted twice.
 //
-// Texts come from the caller and are not changed, but for line ends and white
-// space at the end.
+// Texts come from the caller. They are not changed except for line ends and trailing white space.
 package github
 
 import (
@@ -27,18 +25,17 @@ import (
 	"slipway/internal/refusal"
 )
 
-// Options say which GitHub to talk to, and as who.
+// Options say which GitHub to talk to, and as whom.
 type Options struct {
 	API   string       // URL of the REST API, such as https://api.github.com
-	Token string       // of a workflow, an app or a user
-	HTTP  *http.Client // nil: one that gives up on a request after 30 seconds
-	// Wait returns after d, or with ctx.Err() when ctx ends before; nil sleeps.
+	Token string       // token of a workflow, an app or a user
+	HTTP  *http.Client // nil: a client with a timeout of 30 seconds
+	// Wait returns after d, or with ctx.Err() if ctx ends first; nil sleeps.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// A Client talks to GitHub. It may be used by several goroutines at once, but
-// two that put the same comment or issue at the same time may both create it:
-// the next to put it takes one away.
+// A Client talks to GitHub. It is safe for concurrent use, but two clients that put the same
+// comment or issue at the same time may both create it. The next put then removes one.
 type Client struct {
 	api     *api.Client
 	graphql string // URL
@@ -46,7 +43,7 @@ type Client struct {
 	secrets *redact.Set
 
 	lock   sync.Mutex
-	author int64 // ID of who the token belongs to, or 0 before it was asked
+	author int64 // ID of the token's owner, or 0 if not requested yet
 }
 
 // Action is what was done.
@@ -60,22 +57,21 @@ const (
 	Reopened  Action = "reopened"
 )
 
-// An Outcome is what became of a comment or an issue.
+// An Outcome is what happened to a comment or an issue.
 type Outcome struct {
 	Action  Action
-	URL     string // where a human sees it; empty if there is none
-	Removed int    // how many duplicates an earlier crash had left: comments are deleted, issues closed
+	URL     string // web page, or empty if there is none
+	Removed int    // number of duplicates left by an earlier crash: comments are deleted, issues closed
 }
 
-// New makes a client; it connects to nothing. It refuses a URL that is not one
-// and an empty token.
+// New returns a client. It does not connect yet. It refuses a malformed URL and an empty token.
 func New(o Options) (*Client, error) {
 	root, err := parseURL(o.API)
 	if err != nil {
 		return nil, refusal.New("set GITHUB_API_URL=https://api.github.com", "the URL of GitHub's API %v", err)
 	}
 	if o.Token == "" || strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, refusal.New("in the workflow, pass ${{ github.token }}", "the token for GitHub is empty or has characters that no token has")
+		return nil, refusal.New("in the workflow, pass ${{ github.token }}", "the GitHub token is empty or contains invalid characters")
 	}
 	client := http.Client{Timeout: 30 * time.Second}
 	if o.HTTP != nil {
@@ -87,34 +83,34 @@ func New(o Options) (*Client, error) {
 		c.wait = sleep
 	}
 	if path, found := strings.CutSuffix(root.Path, "/api/v3/"); found {
-		// An enterprise's own server has it beside, not below.
+		// GitHub Enterprise Server has GraphQL beside the REST API, not below it.
 		c.graphql = (&url.URL{Scheme: root.Scheme, Host: root.Host, Path: path + "/api/graphql"}).String()
 	}
 	c.api = api.NewClient(&client).WithAuthToken(o.Token)
 	c.api.BaseURL = root
 	c.api.UserAgent = "slipway"
-	// The library would refuse requests by itself; see repeat.
+	// The library would refuse requests on its own; see repeat.
 	c.api.DisableRateLimitCheck = true
 	return c, nil
 }
 
-// parseURL takes the root of an API or of a web site, with or without a slash at
-// its end. Its error goes on after the name of the value.
+// parseURL parses the root URL of an API or a web site, with or without a trailing slash. Its error
+// continues the name of the value.
 func parseURL(text string) (*url.URL, error) {
-	// What may be a password is not repeated.
+	// It may contain a password, so it is not quoted.
 	if strings.ContainsAny(text, "@?#") {
 		return nil, errors.New("has more than a host and a path")
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("is %q, which is no http or https URL", text)
+		return nil, fmt.Errorf("is %q, which is not an http or https URL", text)
 	}
 	return u.JoinPath("/"), nil
 }
 
 var errElsewhere = errors.New("it redirects to another host, which must not see the token")
 
-// sameHost follows a repository that was renamed, and nothing else.
+// sameHost follows redirects of a renamed repository and no others.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme || len(via) > 5 {
 		return errElsewhere
@@ -133,7 +129,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A repository is one's owner and name.
+// A repository is an owner and a name.
 type repository struct{ owner, name string }
 
 func (r repository) String() string { return r.owner + "/" + r.name }

@@ -7,8 +7,8 @@ import (
 	api "github.com/google/go-github/v74/github"
 )
 
-// closeIssue comments an open issue, and closes it. The comment comes first: who
-// is told that an issue is closed shall find the reason there.
+// closeIssue comments on an open issue and closes it. The comment comes first, so that whoever is
+// notified of the closing finds the reason.
 func (c *Client) closeIssue(ctx context.Context, what string, in repository, key string, want Issue, out *Outcome) error {
 	var open []*api.Issue
 	err := c.repeat(ctx, what, func() error {
@@ -29,7 +29,7 @@ func (c *Client) closeIssue(ctx context.Context, what string, in repository, key
 			return err
 		}
 	}
-	// To close once more what is closed changes nothing: no need to look again.
+	// Closing a closed issue again changes nothing, so there is no need to check.
 	return c.repeat(ctx, what, func() error {
 		err := c.edit(ctx, in, open[0], &api.IssueRequest{
 			Title: &want.Title, Body: &want.Body, State: api.Ptr("closed"), StateReason: api.Ptr("completed"),
@@ -42,8 +42,8 @@ func (c *Client) closeIssue(ctx context.Context, what string, in repository, key
 	})
 }
 
-// say adds a comment. The same one may be there from an earlier time, so it
-// counts those before and after an answer that is lost.
+// say adds a comment. An identical one may exist from an earlier occasion, so when a response is
+// lost it compares the number of identical comments before and after.
 func (c *Client) say(ctx context.Context, what string, in repository, number int, text string) error {
 	before := -1
 	return c.repeat(ctx, what, func() error {

@@ -10,14 +10,13 @@ import (
 	api "github.com/google/go-github/v74/github"
 )
 
-// PutComment sees to it that an issue or pull request has exactly one comment of
-// that kind by us, and that it says body. The repository is owner/name; kind is
-// of small letters, digits, hyphens, dots and slashes; body has at most Room(kind)
-// characters. What is there already is edited in place, and left alone if it says
-// the same; of several, the oldest stays.
+// PutComment ensures that an issue or pull request has exactly one comment of that kind by us, with
+// this body. The repository is owner/name; kind consists of lower-case letters, digits, hyphens,
+// dots and slashes; body has at most Room(kind) characters. An existing comment is edited in place,
+// or left alone if the body is the same; of several, the oldest is kept.
 //
-// It waits out the limits of GitHub while ctx lasts, 5 minutes if that has no
-// end. Errors say what GitHub answered last.
+// It waits for GitHub's rate limits until ctx ends, or for 5 minutes if ctx has no deadline. Errors
+// include GitHub's last response.
 func (c *Client) PutComment(ctx context.Context, repository string, number int, kind, body string) (Outcome, error) {
 	in, err := parseRepository(repository)
 	if err != nil {
@@ -40,15 +39,15 @@ func (c *Client) PutComment(ctx context.Context, repository string, number int, 
 	return out, nil
 }
 
-// putComment looks, and does what is left to do. It may be repeated with the same
-// outcome, which then tells of all that it did.
+// putComment checks what is there and does what remains to be done. Repeating it gives the same
+// result, and out then describes everything that it did.
 func (c *Client) putComment(ctx context.Context, in repository, number int, kind, text string, out *Outcome) error {
 	mine, err := c.comments(ctx, in, number, func(text string) bool { return isMarked(kind, text) })
 	if err != nil {
 		return err
 	}
 	if len(mine) == 0 {
-		// Even if the answer is lost: a look will tell whether it was created.
+		// Set this even if the response is lost: the next check shows whether it was created.
 		out.Action = Created
 		created, _, err := c.api.Issues.CreateComment(ctx, in.owner, in.name, number, &api.IssueComment{Body: &text})
 		out.URL = created.GetHTMLURL()
@@ -79,7 +78,7 @@ func (c *Client) putComment(ctx context.Context, in repository, number int, kind
 	return nil
 }
 
-// comments are ours on an issue or pull request that match, the oldest first.
+// comments returns our comments on an issue or pull request that match, oldest first.
 func (c *Client) comments(ctx context.Context, in repository, number int, match func(text string) bool) ([]*api.IssueComment, error) {
 	author, err := c.authorID(ctx)
 	if err != nil {

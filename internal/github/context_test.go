@@ -151,7 +151,7 @@ func TestReadContextRefuses(t *testing.T) {
 		"a server with a password": {"GITHUB_SERVER_URL", "https://hunter2@x", "GITHUB_SERVER_URL has more than a host"},
 		"no file of the event":     {"GITHUB_EVENT_PATH", "/does/not/exist", `"/does/not/exist"`},
 		"no path of it":            {"GITHUB_EVENT_PATH", "", "names no pull request"},
-		"a broken event":           {"GITHUB_EVENT_PATH", broken, "holds no event"},
+		"a broken event":           {"GITHUB_EVENT_PATH", broken, "does not contain an event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := pullRequest(t, nil)

@@ -9,7 +9,7 @@ import (
 	"slipway/internal/refusal"
 )
 
-// An event is the part of a payload that says which pull request it is about.
+// An event is the part of a payload that identifies the pull request.
 //
 // https://docs.github.com/en/webhooks/webhook-events-and-payloads
 type event struct {
@@ -32,7 +32,7 @@ type branch struct {
 	} `json:"repo"`
 }
 
-// readPull sets what concerns the pull request, if the event has one.
+// readPull sets the fields about the pull request, if the event has one.
 func (c *Context) readPull(run *githubactions.GitHubContext) error {
 	data, err := json.Marshal(run.Event)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Context) readPull(run *githubactions.GitHubContext) error {
 		c.Fork = from == "" || from != to
 		if sha := e.Pull.Head.SHA; sha != "" {
 			if !validSHA.MatchString(sha) {
-				return refusal.New(eventHint, "the event in %q has the commit %q, which is none", run.EventPath, sha)
+				return refusal.New(eventHint, "the event in %q has %q as its commit, which is not a commit", run.EventPath, sha)
 			}
 			c.Head = sha
 		}
@@ -59,7 +59,7 @@ func (c *Context) readPull(run *githubactions.GitHubContext) error {
 		c.Pull, c.Fork = e.Number, true
 	}
 	if c.Pull < 0 || c.Pull == 0 && (e.Pull != nil || e.Issue.Pull != nil || strings.HasPrefix(c.Event, "pull_request")) {
-		return refusal.New(eventHint, "the event in %q is %s, and names no pull request", run.EventPath, c.Event)
+		return refusal.New(eventHint, "the event in %q is %s, but it names no pull request", run.EventPath, c.Event)
 	}
 	return nil
 }

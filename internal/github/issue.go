@@ -14,34 +14,31 @@ import (
 	api "github.com/google/go-github/v74/github"
 )
 
-// Label is on every issue of ours. An issue that loses it is no longer found.
+// Label is on every issue of ours. An issue that loses it is not found any more.
 const Label = "slipway"
 
-// longestTitle is how long GitHub lets a title be, in characters.
+// longestTitle is GitHub's limit for a title, in characters.
 const longestTitle = 256
 
-// An Issue is what shall be.
+// An Issue is the desired state of an issue.
 type Issue struct {
 	Title  string   // one line of at most 256 characters
 	Body   string   // at most Room(key) characters
-	Labels []string // besides Label; put on when the issue is opened, and left to humans from then on
+	Labels []string // besides Label; set when the issue is created, and left to humans after that
 	Open   bool
-	// Closing is the comment that says why the issue is closed, if it has to be;
-	// empty: none.
+	// Closing is the comment that explains why the issue is closed; empty for none.
 	Closing string
 }
 
-// PutIssue sees to it that there is at most one open issue of ours for that key,
-// and that it says what is wanted. The repository is owner/name; key is of small
-// letters, digits, hyphens, dots and slashes. An issue is found by its label,
-// marker and author, whatever its title:
+// PutIssue ensures that there is at most one open issue of ours for that key, with the wanted
+// content. The repository is owner/name; key consists of lower-case letters, digits, hyphens, dots
+// and slashes. An issue is found by its label, marker and author, whatever its title:
+//   - an issue that should be open is edited in place if it differs, reopened if it
+//     was closed, and created only if there never was one;
+//   - an issue that should be closed is edited, commented and closed if it is open,
+//     and otherwise left alone.
 //
-//   - one that shall be open is edited in place if it differs, opened again if it
-//     was closed, and made only if there never was one;
-//   - one that shall be closed is edited, commented and closed if it is open, and
-//     left alone otherwise.
-//
-// It waits, and fails, as PutComment does.
+// It waits and fails as PutComment does.
 func (c *Client) PutIssue(ctx context.Context, repository, key string, want Issue) (Outcome, error) {
 	in, err := parseRepository(repository)
 	if err != nil {
@@ -74,8 +71,8 @@ func checkTitle(title string) error {
 	return nil
 }
 
-// openIssue looks, and does what is left to do. It may be repeated with the same
-// outcome, which then tells of all that it did.
+// openIssue checks what is there and does what remains to be done. Repeating it gives the same
+// result, and out then describes everything that it did.
 func (c *Client) openIssue(ctx context.Context, in repository, key string, want Issue, out *Outcome) error {
 	open, closed, err := c.issues(ctx, in, key)
 	if err != nil {
@@ -102,12 +99,12 @@ func (c *Client) openIssue(ctx context.Context, in repository, key string, want 
 	return c.closeDuplicates(ctx, in, open[1:], out)
 }
 
-// same says whether an issue needs no change.
+// same reports whether an issue needs no change.
 func same(is *api.Issue, want Issue) bool {
 	return is.GetTitle() == want.Title && tidy(is.GetBody()) == want.Body
 }
 
-// createIssue makes the labels that are missing, and an issue with them.
+// createIssue creates the missing labels and an issue with them.
 func (c *Client) createIssue(ctx context.Context, in repository, want Issue, request *api.IssueRequest, out *Outcome) error {
 	labels := append([]string{Label}, want.Labels...)
 	for _, name := range labels {
@@ -116,7 +113,7 @@ func (c *Client) createIssue(ctx context.Context, in repository, want Issue, req
 			return err
 		}
 	}
-	// Even if the answer is lost: a look will tell whether it was created.
+	// Set this even if the response is lost: the next check shows whether it was created.
 	out.Action = Created
 	request.Labels = &labels
 	created, _, err := c.api.Issues.Create(ctx, in.owner, in.name, request)
@@ -124,21 +121,21 @@ func (c *Client) createIssue(ctx context.Context, in repository, want Issue, req
 		return err
 	}
 	out.URL = created.GetHTMLURL()
-	// GitHub drops the labels of those who may not set them, and we would make
-	// another issue each time.
+	// If the token may not set labels, GitHub drops them silently, and we would create another
+	// issue each time.
 	if !slices.ContainsFunc(created.Labels, func(l *api.Label) bool { return strings.EqualFold(l.GetName(), Label) }) {
-		return &unmended{fmt.Sprintf("the token may not set labels: put the label %s on %s by hand", Label, out.URL)}
+		return &unmended{fmt.Sprintf("the token may not set labels: add the label %s to %s by hand", Label, out.URL)}
 	}
 	return nil
 }
 
-// exists says that what should have been made is there already.
+// exists reports whether err means that the object exists already.
 func exists(err error) bool {
 	var response *api.ErrorResponse
 	return errors.As(err, &response) && slices.ContainsFunc(response.Errors, func(e api.Error) bool { return e.Code == "already_exists" })
 }
 
-// edit changes an issue. One that is gone was deleted or moved since the look.
+// edit changes an issue. An issue that is gone was deleted or moved since the check.
 func (c *Client) edit(ctx context.Context, in repository, is *api.Issue, request *api.IssueRequest) error {
 	_, _, err := c.api.Issues.Edit(ctx, in.owner, in.name, is.GetNumber(), request)
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusGone {
@@ -147,8 +144,8 @@ func (c *Client) edit(ctx context.Context, in repository, is *api.Issue, request
 	return err
 }
 
-// closeDuplicates closes what an earlier crash has left: nobody but an
-// administrator can delete an issue.
+// closeDuplicates closes the duplicates that an earlier crash left: only an administrator can
+// delete an issue.
 func (c *Client) closeDuplicates(ctx context.Context, in repository, issues []*api.Issue, out *Outcome) error {
 	for _, duplicate := range issues {
 		err := c.edit(ctx, in, duplicate, &api.IssueRequest{State: api.Ptr("closed"), StateReason: api.Ptr("not_planned")})
@@ -163,13 +160,13 @@ func (c *Client) closeDuplicates(ctx context.Context, in repository, issues []*a
 	return nil
 }
 
-// issues are ours for that key, the oldest first.
+// issues returns our issues for that key, oldest first.
 func (c *Client) issues(ctx context.Context, in repository, key string) (open, closed []*api.Issue, err error) {
 	author, err := c.authorID(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	// New ones come last, so that none slips from one page to another meanwhile.
+	// Oldest first, so that a new issue does not shift others to another page meanwhile.
 	options := &api.IssueListByRepoOptions{State: "all", Labels: []string{Label}, Sort: "created", Direction: "asc"}
 	options.ListOptions.PerPage = 100
 	for {

@@ -319,7 +319,7 @@ func TestLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = guest.PutIssue(t.Context(), repo, driftKey, Issue{Title: "Drift", Open: true})
-		if err == nil || !strings.Contains(err.Error(), "put the label slipway on http") || len(issues(sim)) != 1 || len(slept.list) > 0 {
+		if err == nil || !strings.Contains(err.Error(), "add the label slipway to http") || len(issues(sim)) != 1 || len(slept.list) > 0 {
 			t.Errorf("got %v and %+v", err, issues(sim))
 		}
 		// As soon as a human has done so, it is found.

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// limit says how long to wait if GitHub limits the rate of requests, and whether
-// it does. It answers with status 403 or 429, and 200 for GraphQL. At attempt n
-// of those where it does not say how long, the wait doubles.
+// limit reports whether GitHub limits the rate of requests, and how long to wait. A limit comes
+// with status 403 or 429, or with 200 for GraphQL. If GitHub gives no time, the wait doubles with
+// each attempt n.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit
 func limit(err error, n int) (wait time.Duration, limited bool) {
@@ -23,7 +23,7 @@ func limit(err error, n int) (wait time.Duration, limited bool) {
 		return bounded(seconds), true
 	}
 	if reset, err := strconv.ParseInt(a.header.Get("X-RateLimit-Reset"), 10, 64); err == nil && a.header.Get("X-RateLimit-Remaining") == "0" {
-		// By GitHub's own clock, and to the end of that second.
+		// Measured by GitHub's own clock, up to the end of that second.
 		return bounded(int(reset-clock(a.header).Unix()) + 1), true
 	}
 	if a.status == http.StatusTooManyRequests || strings.Contains(strings.ToLower(a.message), "rate limit") {
@@ -32,12 +32,12 @@ func limit(err error, n int) (wait time.Duration, limited bool) {
 	return 0, false
 }
 
-// bounded takes nonsense for a second or for a day.
+// bounded keeps a nonsensical value between a second and a day.
 func bounded(seconds int) time.Duration {
 	return time.Duration(min(max(seconds, 1), 24*60*60)) * time.Second
 }
 
-// clock is the time of the server, or ours if it does not tell.
+// clock returns the server's time, or ours if the server does not send it.
 func clock(header http.Header) time.Time {
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
 		return date

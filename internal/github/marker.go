@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// Longest is how long GitHub lets the text of a comment or of an issue be, in
-// characters (not bytes), with its marker.
+// Longest is GitHub's limit for the text of a comment or an issue, including the marker, in
+// characters (not bytes).
 const Longest = 65536
 
-// Room is how many characters the marker leaves for a text of that kind or key.
+// Room returns how many characters the marker leaves for a text of that kind or key.
 func Room(kind string) int { return Longest - len(marker(kind)) - len("\n") }
 
 var validKind = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]*$`)
 
 func marker(kind string) string { return "<!-- slipway:" + kind + " -->" }
 
-// marked puts the marker before a text, and refuses what GitHub would.
+// marked prepends the marker to a text, and refuses texts that GitHub would reject.
 func marked(kind, text string) (string, error) {
-	// Two hyphens end a comment of HTML, for some who read it.
+	// For some parsers, two hyphens end an HTML comment.
 	if !validKind.MatchString(kind) || strings.Contains(kind, "--") {
-		return "", fmt.Errorf("the marker %q is not of small letters, digits, and single hyphens, dots or slashes", kind)
+		return "", fmt.Errorf("the marker %q may only contain lower-case letters, digits, and single hyphens, dots or slashes", kind)
 	}
 	text = tidy(marker(kind) + "\n" + text)
 	return text, checkLength(text)
@@ -30,19 +30,19 @@ func marked(kind, text string) (string, error) {
 
 func checkLength(text string) error {
 	if n := utf8.RuneCountInString(text); n > Longest {
-		return fmt.Errorf("the text has %d characters, and GitHub takes %d", n, Longest)
+		return fmt.Errorf("the text has %d characters, but GitHub allows %d", n, Longest)
 	}
 	return nil
 }
 
-// isMarked says whether the first line of a text is the marker and nothing else.
+// isMarked reports whether the first line of a text is exactly the marker.
 func isMarked(kind, text string) bool {
 	first, _, _ := strings.Cut(tidy(text), "\n")
 	return strings.TrimRight(first, " \t") == marker(kind)
 }
 
-// tidy is a text as it is compared: GitHub's editor turns line ends into CRLF,
-// and may drop white space at the end.
+// tidy normalises a text for comparison: GitHub's editor turns line ends into CRLF and may drop
+// trailing white space.
 func tidy(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	return strings.TrimRight(text, " \t\n")

@@ -14,9 +14,9 @@ import (
 	"slipway/internal/state"
 )
 
-// Alone opens the journal of a run that takes away the locks of others, and refuses while another
-// run is at work. It opens its journal before it looks: of two that start together, at least one
-// sees the other.
+// Alone opens the journal of a run that removes other runs' locks, and refuses while another run is
+// active. It opens its journal before it checks: if two start at the same time, at least one sees
+// the other.
 func Alone(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
 	o, err := RunsOn(ctx, l)
 	if err == nil {
@@ -47,8 +47,8 @@ func refuseLive(l *layer.Layer, o Others) error {
 		"%s is alive: its last heartbeat was %s ago", DescribeRun(o.Live[0]), silent.Round(time.Second))
 }
 
-// Release takes away a lock whose holder is dead, or that lockID names. The caller is alone.
-// There may be no lock.
+// Release removes a lock whose holder is dead or whose ID is lockID. The caller is alone. There may
+// be no lock.
 func Release(ctx context.Context, l *layer.Layer, lockID string) error {
 	o, err := RunsOn(ctx, l)
 	if err != nil {
@@ -64,8 +64,7 @@ func Release(ctx context.Context, l *layer.Layer, lockID string) error {
 	return l.Store.Unlock(ctx, l.Key, lock.ID)
 }
 
-// mayRelease refuses to take away a lock that does not belong to a dead run, unless lockID names
-// it.
+// mayRelease refuses to remove a lock that does not belong to a dead run, unless lockID names it.
 func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error {
 	holds := func(run journal.Run) bool { return run.Holds(lock) }
 	if slices.ContainsFunc(o.Dead, holds) || lockID == lock.ID {
@@ -73,12 +72,12 @@ func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error 
 	}
 	if i := slices.IndexFunc(o.Over, holds); i >= 0 {
 		if silent := o.Over[i].Silent(); silent < l.DeadAfter {
-			return refusal.New(fmt.Sprintf("repeat this in %s", (l.DeadAfter-silent).Round(time.Second)), "%s has just finished, and is giving the lock of %s back", DescribeRun(o.Over[i]), l.Name)
+			return refusal.New(fmt.Sprintf("repeat this in %s", (l.DeadAfter-silent).Round(time.Second)), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
 		}
 		return nil
 	}
 	if lockID != "" {
-		return refusal.New(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, and the lock's is %s", lockID, lock.ID)
+		return refusal.New(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, but the lock's ID is %s", lockID, lock.ID)
 	}
-	return refusal.New("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "no journal names the lock of %s, so nothing shows that %s is dead", l.Name, printable.Terminal(lock.Who))
+	return refusal.New("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "the lock of %s is in no journal, so it is not known whether %s is dead", l.Name, printable.Terminal(lock.Who))
 }

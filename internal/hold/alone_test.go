@@ -26,12 +26,12 @@ func TestMayRelease(t *testing.T) {
 		message, hint string
 	}{
 		"of a dead run":           {Others{Dead: dead}, state.Lock{ID: "of-dead"}, "", "", ""},
-		"of nobody that is known": {Others{Dead: dead}, lock, "", "nothing shows that root@host is dead", "make sure that it is dead, then: dagger call unlock --env=test --lock-id=lock"},
+		"of nobody that is known": {Others{Dead: dead}, lock, "", "it is not known whether root@host is dead", "make sure that it is dead, then: dagger call unlock --env=test --lock-id=lock"},
 		"that a person names":     {Others{}, lock, "lock", "", ""},
-		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", and the lock's is lock`, "--lock-id=lock"},
-		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "nothing shows", "--lock-id=of-dead"},
+		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", but the lock's ID is lock`, "--lock-id=lock"},
+		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "it is not known whether", "--lock-id=of-dead"},
 		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
-			"run dead has just finished, and is giving the lock of test back", "repeat this in 1m0s"},
+			"run dead has just finished and is releasing the lock of test", "repeat this in 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
@@ -56,7 +56,7 @@ func TestAlone(t *testing.T) {
 	must.Do(t, err)
 	d.ID = "you"
 	_, _, err = Alone(t.Context(), d.Layer)
-	must.Refuse(t, err, "run me (apply, begun", "repeat this in")
+	must.Refuse(t, err, "run me (apply, started", "repeat this in")
 	must.Do(t, h.End(t.Context(), true))
 
 	// Another begins between the look and the journal.
@@ -70,7 +70,7 @@ func TestAlone(t *testing.T) {
 		return false
 	}
 	_, _, err = Alone(t.Context(), d.Layer)
-	must.Refuse(t, err, "run you (apply, begun", "wait until it ends")
+	must.Refuse(t, err, "run you (apply, started", "wait until it ends")
 	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
 	}
@@ -82,7 +82,7 @@ func TestRelease(t *testing.T) {
 	must.Do(t, Release(t.Context(), d.Layer, "")) // there is none
 	d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
 	d.LockAs("laptop")
-	must.Refuse(t, Release(t.Context(), d.Layer, ""), "nothing shows", "--lock-id=laptop")
+	must.Refuse(t, Release(t.Context(), d.Layer, ""), "it is not known whether", "--lock-id=laptop")
 	if id := d.LockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
@@ -105,5 +105,5 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 		return false
 	}
 	_, _, err := Alone(t.Context(), d.Layer)
-	must.Refuse(t, err, "run you (apply, begun", "wait until it ends")
+	must.Refuse(t, err, "run you (apply, started", "wait until it ends")
 }

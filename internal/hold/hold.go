@@ -1,5 +1,5 @@
-// Package hold gives one run at a time the right to change a state: by the state's lock, and by a
-// journal that says that the run is alive and what it does.
+// Package hold gives one run at a time the right to change a state, using the state's lock and a
+// journal that shows that the run is alive and what it does.
 package hold
 
 import (
@@ -18,17 +18,17 @@ import (
 	"slipway/internal/tofu"
 )
 
-// A Hold is the right of this run to change one state: the journal that says that it is
-// at work, and the state's lock, which the journal named before it was taken. Nil is that
-// of a state over HTTP, which has no journal, and whose lock tofu itself takes.
+// A Hold is this run's right to change one state. It consists of the journal, which shows that the
+// run is active, and the state's lock, which is recorded in the journal before it is taken. It is
+// nil for a state over HTTP, which has no journal and which tofu itself locks.
 type Hold struct {
 	Layer   *layer.Layer
 	Journal *journal.Writer
 	Lock    state.Lock
 }
 
-// Begin opens the journal of this run on a layer's state. The context that it returns ends when
-// the run has to stop because it could no longer be recovered.
+// Begin opens this run's journal on a layer's state. The returned context ends when the run has to
+// stop because it could no longer be recovered.
 func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
 	now := time.Now().UTC()
 	h := &Hold{Layer: l, Lock: l.Store.NewLock(l.Key, rand.Text(), l.Result.Stage, l.ID, now)}
@@ -39,7 +39,7 @@ func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) 
 	working, stop := context.WithCancelCause(ctx)
 	failed := func(err error) {
 		if errors.Is(err, journal.ErrDeposed) {
-			// What tofu would write now, it would write over the work of another.
+			// Anything that tofu wrote now would overwrite another run's work.
 			err = errors.Join(tofu.ErrKill, err)
 		}
 		stop(err)
@@ -52,7 +52,7 @@ func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) 
 	return working, h, nil
 }
 
-// Take begins, and takes the lock.
+// Take calls Begin and takes the lock.
 func Take(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
 	if l.Store == nil {
 		return ctx, nil, nil
@@ -71,8 +71,8 @@ func Take(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
 	return working, h, nil
 }
 
-// refuseBeside refuses to go on, under the lock, beside a run that takes locks away, or on top of
-// one that was interrupted.
+// refuseBeside refuses to continue, although we hold the lock, beside a run that removes locks or
+// after a run that was interrupted.
 func refuseBeside(ctx context.Context, l *layer.Layer) error {
 	o, err := RunsOn(ctx, l)
 	if err != nil {
@@ -86,7 +86,7 @@ func refuseBeside(ctx context.Context, l *layer.Layer) error {
 	return refuseDead(l, o)
 }
 
-// Acquire takes the lock. It is a refusal that names the holder if another run has it.
+// Acquire takes the lock. If another run has it, the refusal names that run.
 func (h *Hold) Acquire(ctx context.Context) error {
 	l := h.Layer
 	other, err := l.Store.Lock(ctx, l.Key, h.Lock)
@@ -100,16 +100,16 @@ func (h *Hold) Acquire(ctx context.Context) error {
 	return nil
 }
 
-// giveBackFor is how long a run tries to give its lock back.
+// giveBackFor is how long a run tries to release its lock.
 const giveBackFor = 20 * time.Second
 
-// End gives the lock back and removes the journal, if there is nothing to recover. Otherwise both
-// stay for recover.
+// End releases the lock and deletes the journal if there is nothing to recover. Otherwise both stay
+// for recover.
 func (h *Hold) End(ctx context.Context, ordered bool) error {
 	if h == nil {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // also when we were asked to stop
+	ctx = context.WithoutCancel(ctx) // even if we were asked to stop
 	if !ordered {
 		return h.Journal.Abandon(ctx)
 	}
@@ -127,27 +127,27 @@ func (h *Hold) giveBack(ctx context.Context) error {
 	l := h.Layer
 	var changed *state.LockChangedError
 	for end := time.Now().Add(giveBackFor); ; time.Sleep(time.Second) {
-		// Nobody else may be about to take it: see state.Unlock.
+		// Nobody else may be about to take the lock: see state.Unlock.
 		trusted, cancel := context.WithDeadline(ctx, h.Journal.TrustedUntil())
 		err := l.Store.Unlock(trusted, l.Key, h.Lock.ID)
 		cancel()
 		if err == nil || errors.As(err, &changed) {
-			return nil // the run was refused: the lock is another's
+			return nil // the run was refused: the lock belongs to somebody else
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the work on %s is done, but its lock could not be given back (next: %s): %w", l.Name, l.Call("unlock"), err)
+			return fmt.Errorf("the work on %s is done, but its lock could not be released (next: %s): %w", l.Name, l.Call("unlock"), err)
 		}
 	}
 }
 
 // Others are the other runs on a state.
 type Others struct {
-	Live []journal.Run // at work
-	Dead []journal.Run // interrupted, in the order of their start
+	Live []journal.Run // active
+	Dead []journal.Run // interrupted, ordered by start
 	Over []journal.Run // finished, with a journal left over
 }
 
-// RunsOn are the other runs on a layer's state.
+// RunsOn returns the other runs on a layer's state.
 func RunsOn(ctx context.Context, l *layer.Layer) (o Others, err error) {
 	runs, err := journal.Runs(ctx, l.Store, l.Identity, l.Key)
 	for _, run := range runs {
@@ -164,7 +164,7 @@ func RunsOn(ctx context.Context, l *layer.Layer) (o Others, err error) {
 	return o, err
 }
 
-// RefuseRuns refuses to begin a change beside another run, or on top of one that was interrupted.
+// RefuseRuns refuses to start a change beside an active run or after an interrupted one.
 func RefuseRuns(ctx context.Context, l *layer.Layer) error {
 	if l.Store == nil {
 		return nil
@@ -194,17 +194,17 @@ func refuseDead(l *layer.Layer, o Others) error {
 	if len(o.Dead) == 0 {
 		return nil
 	}
-	return refusal.New(l.Call("recover"), "%s was interrupted, and what it made may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
+	return refusal.New(l.Call("recover"), "%s was interrupted, and what it created may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
 }
 
-// NoteRuns tells whoever reads a plan what else is happening to the state.
+// NoteRuns tells the reader of a plan what else is happening to the state.
 func NoteRuns(ctx context.Context, l *layer.Layer) error {
 	if l.Store == nil {
 		return nil
 	}
 	o, err := RunsOn(ctx, l)
 	for _, run := range o.Live {
-		l.Say("note: %s is changing %s right now: the plan may be out of date at once", DescribeRun(run), l.Name)
+		l.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), l.Name)
 	}
 	for _, run := range o.Dead {
 		l.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), l.Call("recover"))
@@ -212,25 +212,25 @@ func NoteRuns(ctx context.Context, l *layer.Layer) error {
 	return err
 }
 
-// DescribeRun names a run in a sentence.
+// DescribeRun describes a run for use in a sentence.
 func DescribeRun(run journal.Run) string {
 	if run.Started.IsZero() {
 		return "run " + run.ID
 	}
-	return fmt.Sprintf("run %s (%s, begun %s)", run.ID, run.Stage, run.Started.Format(time.DateTime+" MST"))
+	return fmt.Sprintf("run %s (%s, started %s)", run.ID, run.Stage, run.Started.Format(time.DateTime+" MST"))
 }
 
-// DescribeLock names the holder of a lock in a sentence.
+// DescribeLock describes the holder of a lock for use in a sentence.
 func DescribeLock(lock *state.Lock) string {
 	return fmt.Sprintf("%s since %s (%s, lock %s)", printable.Terminal(lock.Who), lock.Created.UTC().Format(time.DateTime+" MST"), printable.Terminal(strings.TrimPrefix(lock.Operation, "OperationType")), printable.Terminal(lock.ID))
 }
 
-// refuseLocked refuses because of a run that holds the lock.
+// refuseLocked refuses because another run holds the lock.
 func refuseLocked(l *layer.Layer, format string, args ...any) error {
 	return refusal.New("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
 }
 
-// Stopped is the reason for which this program itself ended ctx; nil if it did not.
+// Stopped returns the reason for which Slipway itself ended ctx, or nil if it did not.
 func Stopped(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause

@@ -123,8 +123,8 @@ func TestNoteRuns(t *testing.T) {
 	withOthers(d)
 	must.Do(t, NoteRuns(t.Context(), d.Layer))
 	for _, want := range []string{
-		"note: run live (apply, begun ", " is changing test right now: the plan may be out of date at once\n",
-		"note: run dead (apply, begun ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
+		"note: run live (apply, started ", " is changing test right now: the plan may already be out of date\n",
+		"note: run dead (apply, started ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
 	} {
 		if !strings.Contains(said(), want) {
 			t.Errorf("it does not say %q: %s", want, said())
@@ -150,8 +150,8 @@ func TestRefuseRuns(t *testing.T) {
 	}{
 		"nobody":                {func(*testkit.Desk) {}, "", ""},
 		"itself":                {func(d *testkit.Desk) { d.Other(journal.Header{ID: "me"}) }, "", ""},
-		"one at work":           {func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, begun", "dagger call unlock --env=test"},
-		"one interrupted":       {func(d *testkit.Desk) { d.Interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "run you (apply, begun", "dagger call recover --env=test"},
+		"one at work":           {func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, started", "dagger call unlock --env=test"},
+		"one interrupted":       {func(d *testkit.Desk) { d.Interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "run you (apply, started", "dagger call recover --env=test"},
 		"one that has finished": {func(d *testkit.Desk) { must.Do(d.T, d.Other(journal.Header{ID: "you"}).Finish(d.T.Context())) }, "", ""},
 		"a lock":                {func(d *testkit.Desk) { d.LockAs("laptop") }, "the state of test is locked by root@host", "dagger call unlock --env=test"},
 	} {
@@ -221,7 +221,7 @@ func TestTakeLeft(t *testing.T) {
 		t.Errorf("the lock is %q", id)
 	}
 	d.ID = "you"
-	must.Refuse(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, begun", "dagger call recover")
+	must.Refuse(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, started", "dagger call recover")
 	if _, _, err := Take(t.Context(), d.Layer); err == nil {
 		t.Error("the next takes the lock")
 	}

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// InventoryOutput is the output of a root module that says which hosts it created: one, or
+	// InventoryOutput is the root module's output that lists the hosts it created: one host, or
 	// several by name.
 	InventoryOutput = "ansible_inventory"
-	// OperatorKey is the variable, among the credentials, with the private key that opens them.
+	// OperatorKey is the variable in the credentials with the private key for the hosts.
 	OperatorKey = "SSH_PRIVATE_KEY"
 	// bootMarker is the last file that cloud-init writes on a host.
 	bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
 )
 
-// hostsIn reads the hosts out of a layer's outputs.
+// hostsIn reads the hosts from a layer's outputs.
 func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 	output, ok := outputs[InventoryOutput]
 	if !ok || output.Sensitive || len(output.Value) == 0 || string(output.Value) == "null" {
@@ -55,7 +55,7 @@ func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 	return list, nil
 }
 
-// Of are the hosts in the outputs of a layer, with the proxy that leads to them.
+// Of returns the hosts in a layer's outputs, with the proxy to reach them.
 func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	hosts, err := hostsIn(l.Name, outputs)
 	if l.Environment.SSH != nil {
@@ -66,7 +66,7 @@ func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	return hosts, err
 }
 
-// PrivateKey is the operator's; nil if the credentials have none.
+// PrivateKey returns the operator's key; nil if the credentials have none.
 func PrivateKey(r *run.Run) (ssh.Signer, error) {
 	text := r.Credentials[OperatorKey]
 	if text == "" {
@@ -74,7 +74,7 @@ func PrivateKey(r *run.Run) (ssh.Signer, error) {
 	}
 	key, err := ssh.ParsePrivateKey([]byte(text))
 	if err != nil {
-		// The error of the library may quote the key.
+		// The library's error may quote the key.
 		return nil, refusal.New(r.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, r.Env)
 	}
 	return key, nil

@@ -1,19 +1,18 @@
-// Package journal records what a run does to a state, beside the state and as it
-// happens: OpenTofu writes its state only every 20 seconds, so one that is killed
-// forgets what it made meanwhile. The journal does not.
+// Package journal records what a run does to a state while it does it. The journal is stored beside
+// the state. OpenTofu persists its state only every 20 seconds, so a killed tofu forgets what it
+// created since then. The journal does not.
+// Each run that changes a state has a folder of objects in the state's store:
 //
-// Each run that changes a state has a folder of objects in the store of the state:
+//	journal/<state key>/<run>/00000.age   the run's header, with the ID of its lock
+//	journal/<state key>/<run>/00001.age   what began and ended, in order; 00002.age and so on follow
+//	journal/<state key>/<run>/alive       rewritten every few seconds
+//	journal/<state key>/<run>/ended       the run stopped by itself and left its journal for recover
+//	journal/<state key>/<run>/finished    the run ended cleanly: there is nothing to recover
 //
-//	journal/<key of the state>/<run>/00000.age   what the run is, and the ID of its lock
-//	journal/<key of the state>/<run>/00001.age   what began and ended, in order, and so on
-//	journal/<key of the state>/<run>/alive       written again every few seconds
-//	journal/<key of the state>/<run>/ended       the run ended itself and left all this for recover
-//	journal/<key of the state>/<run>/finished    the run ended in order: nothing is to be recovered
-//
-// The numbered ones are sealed to those who can read the environment's credentials. The
-// first is written before anything else is done, and the last to go is finished: in
-// whatever order a run is killed, a folder that needs recovery says so, and one that
-// does not is litter.
+// The numbered objects are encrypted to everyone who can read the environment's credentials. The
+// first one is written before the run does anything else, and "finished" is deleted last. So
+// whenever a run is killed, a folder that needs recovery says so, and a folder that does not is
+// litter.
 package journal
 
 import (
@@ -30,34 +29,34 @@ import (
 	"slipway/internal/state"
 )
 
-// DeadAfter is the silence by which a run is taken to be dead. A run whose signs the
-// store does not take stops well before: see Beat.
+// DeadAfter is how long a run must be silent before others consider it dead. A run whose signs of
+// life do not reach the store stops well before that: see Beat.
 const DeadAfter = time.Minute
 
-// An Entry is one fact of a run.
+// An Entry is one recorded fact about a run.
 type Entry struct {
 	Kind    Kind      `json:"kind"`
 	Time    time.Time `json:"time"`
-	Address string    `json:"address,omitempty"` // of the resource
+	Address string    `json:"address,omitempty"` // the resource's address
 	Action  string    `json:"action,omitempty"`  // create, delete or update
-	IDKey   string    `json:"id_key,omitempty"`  // of a complete create
-	ID      string    `json:"id,omitempty"`      // by which the resource can be imported
-	Lock    string    `json:"lock,omitempty"`    // version 1: ID of the lock that the run holds
-	Run     *Header   `json:"run,omitempty"`     // of the first entry
+	IDKey   string    `json:"id_key,omitempty"`  // set when a create completes
+	ID      string    `json:"id,omitempty"`      // the import ID
+	Lock    string    `json:"lock,omitempty"`    // version 1 only: the ID of the run's lock
+	Run     *Header   `json:"run,omitempty"`     // first entry only
 }
 
-// A Kind says what an entry tells of.
+// A Kind is the kind of an entry.
 type Kind string
 
 const (
-	Begin    Kind = "begin"    // of the run
-	Locked   Kind = "locked"   // version 1: the run holds the state's lock
-	Start    Kind = "start"    // of a change of one resource
-	Complete Kind = "complete" // that change is made
-	Errored  Kind = "errored"  // that change failed
+	Begin    Kind = "begin"    // the run begins
+	Locked   Kind = "locked"   // version 1 only: the run has locked the state
+	Start    Kind = "start"    // a change of one resource begins
+	Complete Kind = "complete" // the change succeeded
+	Errored  Kind = "errored"  // the change failed
 )
 
-// A Header says what a run is.
+// A Header describes a run.
 type Header struct {
 	Version     int       `json:"version"` // 2
 	ID          string    `json:"id"`
@@ -66,57 +65,56 @@ type Header struct {
 	Layer       string    `json:"layer"`
 	Started     time.Time `json:"started"`
 
-	// Lock is the ID of the lock that the run is about to take. It is written here
-	// first, so that a lock is known to be the run's by its ID alone. Empty: none.
+	// Lock is the ID of the lock that the run is about to take. It is recorded before the lock is
+	// taken, so that the ID alone proves that a lock belongs to the run. Empty if there is none.
 	Lock string `json:"lock,omitempty"`
 
-	// Creates are the addresses that the run's plan makes. What began is known a
-	// moment later than it begins: one that was killed in between is looked for, too.
+	// Creates lists the addresses that the run's plan creates. OpenTofu reports a create slightly
+	// after it begins, so recover also looks for creates that a killed run never reported.
 	Creates []string `json:"creates,omitempty"`
 
-	// Replaces are those of them that take the place of something.
+	// Replaces lists the addresses in Creates that replace an existing resource.
 	Replaces []string `json:"replaces,omitempty"`
 }
 
-// Names of the objects that are marks: what counts is that they are there.
+// Names of the marker objects. Only their presence counts.
 const (
 	alive    = "alive"
 	ended    = "ended"
 	finished = "finished"
 )
 
-// folder is that of all runs on a state. No key of a state is the beginning of
-// another's folder, as all of them end in .tfstate.
+// folder returns the prefix of all journals of a state. No state key is a prefix of another one,
+// because they all end in .tfstate.
 func folder(stateKey string) string { return "journal/" + stateKey + "/" }
 
-// folderV1 is where version 1 kept them; there, layers whose names begin alike share
-// one.
+// folderV1 returns the prefix that version 1 used. In it, layers whose names share a prefix share a
+// folder.
 func folderV1(stateKey string) string {
 	return "journal/" + strings.TrimSuffix(stateKey, ".tfstate") + "/"
 }
 
-// A Run is what the journal holds of one.
+// A Run is the journal of one run.
 type Run struct {
 	Header
 	Entries []Entry
 
-	silent time.Duration // since its last write, in whole seconds
+	silent time.Duration // time since its last write, in whole seconds
 	marks  []string
 	keys   []string
 }
 
-// Over says that nothing of the run is to be recovered: it ended in order, or never
-// began.
+// Over reports whether there is nothing to recover: the run ended cleanly or never began.
 func (r Run) Over() bool { return slices.Contains(r.marks, finished) || len(r.Entries) == 0 }
 
-// Live says that the run may be at work: it was heard of less than deadAfter ago, and
-// has not said that it ended.
+// Live reports whether the run may still be working: its last sign of life is less than deadAfter
+// old, and it has not recorded its end.
 func (r Run) Live(deadAfter time.Duration) bool {
 	return !r.Over() && !r.endedItself() && r.Silent() < deadAfter
 }
 
-// endedItself says that the run stopped by itself and left its journal. In version 1 it
-// took its sign of life away to say so.
+// endedItself reports whether the run stopped by itself and left its journal. Version 1 deleted its
+// sign of life to say so.
 func (r Run) endedItself() bool {
 	if r.Version == 1 {
 		return !slices.Contains(r.marks, alive)
@@ -124,10 +122,10 @@ func (r Run) endedItself() bool {
 	return slices.Contains(r.marks, ended)
 }
 
-// Silent is the time since the run's last sign of life.
+// Silent returns the time since the run's last sign of life.
 func (r Run) Silent() time.Duration { return max(0, r.silent) }
 
-// Holds says whether a lock is the run's: by its ID, and by nothing else.
+// Holds reports whether a lock belongs to the run. Only the lock's ID counts.
 func (r Run) Holds(lock state.Lock) bool {
 	if lock.ID == "" {
 		return false
@@ -135,8 +133,8 @@ func (r Run) Holds(lock state.Lock) bool {
 	return r.Lock == lock.ID || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Locked && e.Lock == lock.ID })
 }
 
-// Runs reads the journals of all runs on a state that are at work, were interrupted, or
-// left litter, in the order of their start.
+// Runs reads the journals of all runs on a state that are working, were interrupted or left litter,
+// ordered by start.
 func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
 	var runs []Run
 	for _, prefix := range []string{folder(stateKey), folderV1(stateKey)} {
@@ -148,7 +146,7 @@ func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, st
 		for _, o := range objects {
 			id, name, ok := strings.Cut(strings.TrimPrefix(o.Key, prefix), "/")
 			if !ok || strings.Contains(name, "/") {
-				continue // of a layer further down, in a folder of version 1
+				continue // belongs to a nested layer, in a version 1 folder
 			}
 			if _, ok := at[id]; !ok {
 				at[id] = len(runs)
@@ -171,7 +169,7 @@ func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, st
 	return runs, nil
 }
 
-// read opens the entries of a run, unless nobody needs them any more.
+// read decrypts the entries of a run, unless nobody needs them any more.
 func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Identity) error {
 	if slices.Contains(r.marks, finished) {
 		return nil
@@ -182,19 +180,19 @@ func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Ide
 		}
 		sealed, err := store.Read(ctx, key)
 		if errors.Is(err, state.ErrNone) {
-			continue // the run has just ended in order
+			continue // the run has just ended cleanly
 		}
 		if err != nil {
 			return err
 		}
 		data, err := identity.Open(sealed)
 		if err != nil {
-			return fmt.Errorf("read the journal's %s: %w", key, err)
+			return fmt.Errorf("read journal entry %s: %w", key, err)
 		}
 		for line := range strings.Lines(string(data)) {
 			var e Entry
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				return fmt.Errorf("read the journal's %s: %w", key, err)
+				return fmt.Errorf("read journal entry %s: %w", key, err)
 			}
 			if e.Run != nil && e.Run.ID == r.ID {
 				r.Header = *e.Run
@@ -205,7 +203,7 @@ func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Ide
 	return nil
 }
 
-// start is the time of the first entry, also of a run whose header is gone.
+// start returns the time of the first entry, even if the run's header is gone.
 func (r Run) start() time.Time {
 	if len(r.Entries) > 0 {
 		return r.Entries[0].Time
@@ -213,8 +211,8 @@ func (r Run) start() time.Time {
 	return time.Time{}
 }
 
-// Remove takes a run's journal away, as one that ended in order: killed on the way, it
-// leaves litter and nothing that looks interrupted.
+// Remove deletes a run's journal. It first marks the run as finished, so if Remove is killed
+// halfway it leaves litter and nothing that looks interrupted.
 func Remove(ctx context.Context, store *state.Store, run Run) error {
 	if len(run.keys) == 0 {
 		return nil
@@ -222,11 +220,11 @@ func Remove(ctx context.Context, store *state.Store, run Run) error {
 	return removeAll(ctx, store, path.Dir(run.keys[0])+"/", run.keys)
 }
 
-// removeAll takes the objects of a folder away. The mark that it is over comes first and
-// goes last.
+// removeAll deletes the objects of a folder. It writes the "finished" mark first and deletes it
+// last.
 func removeAll(ctx context.Context, store *state.Store, folder string, keys []string) error {
 	last := folder + finished
-	if err := store.Write(ctx, last, []byte("ended in order\n")); err != nil {
+	if err := store.Write(ctx, last, []byte("ended cleanly\n")); err != nil {
 		return err
 	}
 	for _, key := range append(slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == last }), last) {

@@ -280,7 +280,7 @@ func TestSameName(t *testing.T) {
 	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
 	must(t, w.Abandon(t.Context()))
 	_, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one"}, DefaultBeat, func(error) {})
-	if err == nil || !strings.Contains(err.Error(), "there was a run of this name before") {
+	if err == nil || !strings.Contains(err.Error(), "a run of this name exists already") {
 		t.Errorf("got %v", err)
 	}
 	if run := p.runs(net)[0]; len(run.Entries) != 2 || run.Version != 2 {
@@ -463,7 +463,7 @@ func TestEntriesThatAreNotKept(t *testing.T) {
 	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
 	select {
 	case err := <-told:
-		if !strings.Contains(err.Error(), "keep the journal") {
+		if !strings.Contains(err.Error(), "write the journal") {
 			t.Errorf("told %v", err)
 		}
 	case <-time.After(10 * time.Second):

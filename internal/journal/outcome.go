@@ -4,17 +4,16 @@ import "time"
 
 // An Outcome is what happened to the resources that a run changed.
 type Outcome struct {
-	Created  []Entry  // complete creates that were not deleted again: address and ID
-	Deleted  []Entry  // complete deletes that were not created again
-	InFlight []Entry  // begun, and neither complete nor failed
-	Planned  []Entry  // creates that failed, or had not begun, as far as is known
-	Replaced []string // addresses of creates that were to replace something
+	Created  []Entry  // completed creates, not deleted later: address and ID
+	Deleted  []Entry  // completed deletes, not recreated later
+	InFlight []Entry  // started, neither completed nor failed
+	Planned  []Entry  // creates that failed or are not known to have started
+	Replaced []string // addresses of creates that replace a resource
 
-	Began map[string]time.Time // when the last run began that changed an address; zero: not known
+	Began map[string]time.Time // by address: start of the last run that changed it; zero if unknown
 }
 
-// Replay reads the entries of a run in order. For each resource, the last one
-// counts.
+// Replay reads a run's entries in order. For each resource, the last entry counts.
 func Replay(entries []Entry) Outcome {
 	type resource struct{ last, open, planned *Entry }
 	known := map[string]*resource{}
@@ -66,7 +65,8 @@ func Replay(entries []Entry) Outcome {
 		if r.open != nil {
 			outcome.InFlight = append(outcome.InFlight, *r.open)
 		}
-		// Of a replacement, the old one's delete may be open, and the create have begun unseen.
+		// In a replacement, the delete of the old resource may be open while the create has already
+		// started unreported.
 		creating := r.open != nil && r.open.Action == "create"
 		if r.planned != nil && !creating && (r.last == nil || r.last.Action == "delete") {
 			outcome.Planned = append(outcome.Planned, *r.planned)
@@ -82,8 +82,8 @@ func Replay(entries []Entry) Outcome {
 	return outcome
 }
 
-// replaced says that a delete concerns the object that another has taken the
-// place of, under the same address (create_before_destroy): their IDs differ.
+// replaced reports whether a delete concerns the old object of a create_before_destroy replacement:
+// both have the same address, but their IDs differ.
 func replaced(begun, last *Entry) bool {
 	return begun != nil && last != nil && begun.ID != "" && begun.ID != last.ID
 }

@@ -15,31 +15,31 @@ import (
 	"slipway/internal/state"
 )
 
-// A Beat says how a run that is at work shows it.
+// A Beat sets how a working run shows that it is alive.
 type Beat struct {
-	Every time.Duration // from one sign to the next; a sign may take as long
-	// GiveUp is the time without a sign that the store took, after which the run must
-	// stop: others will soon take it for dead.
+	Every time.Duration // interval between signs of life, and the timeout of one
+	// GiveUp is how long the run may go without a successful sign of life before it must stop,
+	// because others will soon consider it dead.
 	GiveUp time.Duration
 }
 
-// DefaultBeat leaves a run 10 seconds and more to stop before DeadAfter.
+// DefaultBeat gives a run at least 10 seconds to stop before DeadAfter.
 var DefaultBeat = Beat{Every: 10 * time.Second, GiveUp: 40 * time.Second}
 
-// What a Writer's failed is called with, beside errors of the store.
+// The errors that a Writer passes to its failed callback, besides errors of the store.
 var (
-	// ErrSilent says that others will soon take the run for dead.
-	ErrSilent = errors.New("the store has not taken a sign of life for too long: others will take this run for dead")
-	// ErrUnlocked says that somebody took the run's lock away; nobody has it now.
-	ErrUnlocked = errors.New("the lock of this run was taken away")
-	// ErrDeposed says that another holds the lock by now, and changes the state.
-	ErrDeposed = errors.New("another run has taken the lock of this one")
+	// ErrSilent means that others will soon consider the run dead.
+	ErrSilent = errors.New("no sign of life has reached the store for too long: others will soon consider this run dead")
+	// ErrUnlocked means that somebody removed the run's lock. Nobody holds it now.
+	ErrUnlocked = errors.New("this run's lock was removed")
+	// ErrDeposed means that another run holds the lock now and may be changing the state.
+	ErrDeposed = errors.New("another run has taken this run's lock")
 )
 
 // A Writer writes the journal of one run.
 type Writer struct {
 	store    *state.Store
-	seal     []string // age recipients
+	seal     []string // age recipients of the entries
 	stateKey string
 	folder   string
 	lockID   string
@@ -47,11 +47,11 @@ type Writer struct {
 	lock    sync.Mutex
 	waiting []Entry
 	wake    chan struct{}
-	keys    []string // written so far; used by one goroutine at a time
+	keys    []string // objects written so far; used by one goroutine at a time
 
 	beat     Beat
 	lastSign atomic.Pointer[time.Time]
-	held     atomic.Bool        // the lock is ours, so somebody may take it away
+	held     atomic.Bool        // the lock is ours, so somebody else may remove it
 	stop     context.CancelFunc // ends the heartbeat
 	writing  sync.WaitGroup
 	beating  sync.WaitGroup
@@ -59,10 +59,10 @@ type Writer struct {
 	failed   func(error)
 }
 
-// Open begins the journal of a run on a state: when it returns, others can see that
-// the run is at work and which lock it will have. Should an entry not be kept later on,
-// or the run be taken for dead or lose its lock, failed is called once: the run must
-// then stop, because it could no longer be recovered.
+// Open starts the journal of a run on a state. When it returns, others can see that the run is
+// working and which lock it is about to take. If an entry cannot be stored later, or the run is
+// considered dead or loses its lock, failed is called once. The run must then stop, because it
+// could no longer be recovered.
 func Open(ctx context.Context, store *state.Store, recipients []string, stateKey string, run Header, beat Beat, failed func(error)) (*Writer, error) {
 	run.Version = 2
 	w := &Writer{
@@ -76,7 +76,8 @@ func Open(ctx context.Context, store *state.Store, recipients []string, stateKey
 		return nil, err
 	}
 	w.lastSign.Store(&began)
-	// The run goes on, and so does its journal, when its caller asks it to stop.
+	// When the caller cancels ctx to stop the run, the run still finishes its work, and the journal
+	// continues until then.
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop = stop
 	w.writing.Go(func() {
@@ -91,15 +92,15 @@ func Open(ctx context.Context, store *state.Store, recipients []string, stateKey
 	return w, nil
 }
 
-// Locked tells the journal that the run's lock is its own from now on.
+// Locked records that the run now holds its lock.
 func (w *Writer) Locked() { w.held.Store(true) }
 
-// TrustedUntil is the time until which nobody takes the run for dead.
+// TrustedUntil returns the time until which nobody considers the run dead.
 func (w *Writer) TrustedUntil() time.Time { return w.lastSign.Load().Add(w.beat.GiveUp) }
 
 func (w *Writer) fail(err error) { w.once.Do(func() { w.failed(err) }) }
 
-// keepBeating signs until ctx ends.
+// keepBeating writes signs of life until ctx ends.
 func (w *Writer) keepBeating(ctx context.Context) {
 	ticks := time.NewTicker(w.beat.Every)
 	defer ticks.Stop()
@@ -115,13 +116,13 @@ func (w *Writer) keepBeating(ctx context.Context) {
 	}
 }
 
-// sign leaves a sign of life, and looks whether the lock is still the run's. A store
-// that is away for a moment is no error: the next sign may reach it.
+// sign writes a sign of life and checks that the lock still belongs to the run. A short outage of
+// the store is not an error: the next sign may get through.
 func (w *Writer) sign(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, w.beat.Every)
 	defer cancel()
 	began := time.Now()
-	err := w.store.Write(bounded, w.folder+alive, []byte("written again while the run is at work\n"))
+	err := w.store.Write(bounded, w.folder+alive, []byte("rewritten while the run is working\n"))
 	if err == nil {
 		w.lastSign.Store(&began)
 	}
@@ -135,7 +136,7 @@ func (w *Writer) sign(ctx context.Context) error {
 	case lock == nil:
 		return ErrUnlocked
 	case lock.ID != w.lockID:
-		return fmt.Errorf("%w: %s of %s", ErrDeposed, lock.ID, lock.Who)
+		return fmt.Errorf("%w: %s, held by %s", ErrDeposed, lock.ID, lock.Who)
 	}
 	return nil
 }
@@ -147,12 +148,12 @@ func (w *Writer) Add(e Entry) {
 	w.lock.Unlock()
 	select {
 	case w.wake <- struct{}{}:
-	default: // the writer is awake, and takes this entry too
+	default: // the writer is awake and will include this entry
 	}
 }
 
-// Abandon leaves the journal for recover, and says that the run is not at work any
-// more. The run's lock stays, too.
+// Abandon leaves the journal for recover and records that the run has stopped. The run's lock
+// stays, too.
 func (w *Writer) Abandon(ctx context.Context) error {
 	close(w.wake)
 	w.writing.Wait()
@@ -161,28 +162,28 @@ func (w *Writer) Abandon(ctx context.Context) error {
 	return errors.Join(w.flush(ctx), w.store.Write(ctx, w.folder+ended, []byte("left for recover\n")))
 }
 
-// Finish says that the run ended in order. The run still signs until Remove: it has to
-// give its lock back.
+// Finish records that the run ended cleanly. Signs of life continue until Remove, because the run
+// still has to release its lock.
 func (w *Writer) Finish(ctx context.Context) error {
 	close(w.wake)
 	w.writing.Wait()
 	w.held.Store(false)
-	return w.store.Write(ctx, w.folder+finished, []byte("ended in order\n"))
+	return w.store.Write(ctx, w.folder+finished, []byte("ended cleanly\n"))
 }
 
-// Remove takes the journal of a finished run away.
+// Remove deletes the journal of a finished run.
 func (w *Writer) Remove(ctx context.Context) error {
 	w.Stop()
 	return removeAll(ctx, w.store, w.folder, append(slices.Clone(w.keys), w.folder+alive))
 }
 
-// Stop ends the signs of a finished run whose journal stays.
+// Stop ends the signs of life of a finished run whose journal stays.
 func (w *Writer) Stop() {
 	w.stop()
 	w.beating.Wait()
 }
 
-// flush writes the entries that wait, together in one object.
+// flush writes the pending entries together as one object.
 func (w *Writer) flush(ctx context.Context) error {
 	w.lock.Lock()
 	entries := w.waiting
@@ -193,7 +194,7 @@ func (w *Writer) flush(ctx context.Context) error {
 	}
 	var lines bytes.Buffer
 	for _, e := range entries {
-		// Ends each entry by a line break, and none holds one.
+		// Encode ends each entry with a line break, and an entry contains no other.
 		if err := json.NewEncoder(&lines).Encode(e); err != nil {
 			return err
 		}
@@ -204,25 +205,25 @@ func (w *Writer) flush(ctx context.Context) error {
 	}
 	key := fmt.Sprintf("%s%05d.age", w.folder, len(w.keys))
 	if err := w.put(ctx, key, sealed); err != nil {
-		// The last attempt may still be made, by Abandon.
+		// Abandon may still make a last attempt.
 		w.lock.Lock()
 		w.waiting = append(entries, w.waiting...)
 		w.lock.Unlock()
-		return fmt.Errorf("keep the journal: %w", err)
+		return fmt.Errorf("write the journal: %w", err)
 	}
 	w.keys = append(w.keys, key)
 	return nil
 }
 
-// put writes one of the numbered objects. The first one is claimed: a run that was called
-// as an earlier one would write over its journal.
+// put writes one of the numbered objects. It claims the first one: a run that reuses the name of an
+// earlier run would overwrite its journal.
 func (w *Writer) put(ctx context.Context, key string, sealed []byte) error {
 	if len(w.keys) > 0 {
 		return w.store.Write(ctx, key, sealed)
 	}
 	other, err := w.store.Claim(ctx, key, sealed)
 	if other != nil {
-		err = errors.New("there was a run of this name before: give this one another by --run-id")
+		err = errors.New("a run of this name exists already: choose another with --run-id")
 	}
 	return err
 }

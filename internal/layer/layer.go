@@ -1,5 +1,5 @@
-// Package layer runs tofu on one layer of an environment: a root module and its state. What tofu
-// prints is shown only where every secret in it is known to the mask.
+// Package layer runs tofu on one layer of an environment: a root module and its state. tofu's
+// output is only shown if every secret in it is known to the mask.
 package layer
 
 import (
@@ -20,29 +20,29 @@ import (
 	"slipway/internal/workspace"
 )
 
-// A Layer is one layer of the environment at work: a root module and its state.
+// A Layer is one layer of the environment in this run: a root module and its state.
 type Layer struct {
 	*run.Run
 	Config environment.Layer
 	Name   string
-	Key    string // of its state
-	Dir    string // of its code, in the work folder
+	Key    string // state key
+	Dir    string // folder of its code, in the work folder
 	Inputs string // digest of everything that tofu can read
 	Tool   tofu.Runner
-	Row    *run.LayerResult // in the result
-	Stamp  state.Stamp      // of the state, when Init looked at it
+	Row    *run.LayerResult // entry in the result
+	Stamp  state.Stamp      // stamp of the state when Init read it
 
 	Creates  []string // addresses that the current plan creates
-	Replaces []string // and those of them that replace something
+	Replaces []string // addresses in Creates that replace a resource
 
-	// What tofu said that may hold values. It is shown only for a command that failed, when
-	// the mask knows all of them.
+	// tofu's messages that may contain values. They are only shown for a command that failed, when
+	// the mask knows all values.
 	Diagnostics []tofu.Diagnostic
 	Printed     tofu.Capture
-	Warnings    []string // of commands that succeeded, without their details
+	Warnings    []string // from commands that succeeded, without details
 
-	Unwritten bool            // an apply ended, and what it created may not be in the state
-	Dumped    json.RawMessage // the state that an apply could not even write to a file
+	Unwritten bool            // an apply ended, but what it created may not be in the state
+	Dumped    json.RawMessage // a state that an apply could not even write to a file
 }
 
 // All copies the repository and returns the chosen layers, in order.
@@ -52,7 +52,7 @@ func All(r *run.Run) ([]*Layer, error) {
 		return nil, err
 	}
 	if names := unused(r.Credentials); len(names) > 0 {
-		r.Say("note: tofu is not given %s: no provider is known to read them", strings.Join(names, ", "))
+		r.Say("note: %s not passed to tofu: no known provider reads them", strings.Join(names, ", "))
 	}
 	var layers []*Layer
 	for _, config := range r.Environment.Layers {
@@ -99,7 +99,7 @@ func Each(ctx context.Context, r *run.Run, f func(*Layer) error) error {
 
 // Init connects the layer to its state.
 func (l *Layer) Init(ctx context.Context) (err error) {
-	// The state must be complete, and encrypted, before tofu looks at it.
+	// The state must be complete and encrypted before tofu reads it.
 	if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (l *Layer) Init(ctx context.Context) (err error) {
 	})
 }
 
-// settings tell tofu where the state is, and not to change a lock file that exists.
+// settings tell tofu where the state is, and not to change an existing lock file.
 func (l *Layer) settings() (config tofu.Init, err error) {
 	if l.Store != nil {
 		config.Backend = l.Bucket().Backend(l.Key)
@@ -132,16 +132,16 @@ func (l *Layer) settings() (config tofu.Init, err error) {
 	return config, nil
 }
 
-// LockFile is the layer's lock file of providers, in the work folder.
+// LockFile returns the layer's provider lock file, in the work folder.
 func (l *Layer) LockFile() string { return filepath.Join(l.Dir, tofu.LockFile) }
 
-// FileName is the layer's name as the name of a file.
+// FileName returns the layer's name as a file name.
 func (l *Layer) FileName() string { return strings.ReplaceAll(l.Name, "/", "--") }
 
-// PlanFile is where the layer's plan is saved, in the work folder.
+// PlanFile returns the path of the layer's saved plan, in the work folder.
 func (l *Layer) PlanFile() string { return l.Path("plans", l.FileName()) }
 
-// Call is the command that calls a stage on this layer, for a hint.
+// Call returns the command that runs a stage on this layer, for a hint.
 func (l *Layer) Call(stage string) string {
 	command := "dagger call " + stage + " --env=" + l.Env
 	if len(l.Environment.Layers) > 1 {

@@ -105,7 +105,7 @@ func TestRoots(t *testing.T) {
 		if !slices.Equal(names, want) || !slices.Equal(rows, want) {
 			t.Errorf("%q, %q", names, rows)
 		}
-		if got := v.Progress.String(); !strings.Contains(got, "note: tofu is not given ANSIBLE_PASSWORD, SMTP_PASSWORD: no provider is known to read them\n") {
+		if got := v.Progress.String(); !strings.Contains(got, "note: ANSIBLE_PASSWORD, SMTP_PASSWORD not passed to tofu: no known provider reads them\n") {
 			t.Errorf("it says %q", got)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Plan makes a plan, saves it in PlanFile, and reduces it to what may be shown. A plan without
-// changes is not read back: that takes another key derivation and tells nothing.
+// Plan creates a plan, saves it in PlanFile, and reduces it to what may be shown. A plan without
+// changes is not read back: that would cost another key derivation and show nothing.
 func (l *Layer) Plan(ctx context.Context, config tofu.Plan) (plan.Summary, error) {
 	summary, code, err := l.plan(ctx, config)
 	if err != nil {
@@ -24,7 +24,7 @@ func (l *Layer) Plan(ctx context.Context, config tofu.Plan) (plan.Summary, error
 	return l.ReadPlan(ctx)
 }
 
-// PlanForDrift is Plan, and also reads a plan without changes back that has found drift.
+// PlanForDrift is Plan, but also reads back a plan that has drift and no changes.
 func (l *Layer) PlanForDrift(ctx context.Context) (plan.Summary, error) {
 	summary, code, err := l.plan(ctx, tofu.Plan{})
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *Layer) PlanForDrift(ctx context.Context) (plan.Summary, error) {
 	return l.ReadPlan(ctx)
 }
 
-// plan makes a plan. Its summary has only what the events tell: drift.
+// plan creates a plan. Its summary only contains the drift that the events report.
 func (l *Layer) plan(ctx context.Context, config tofu.Plan) (summary plan.Summary, code int, err error) {
 	config.Out = l.PlanFile()
 	l.Say("%s: planning", l.Name)
@@ -51,7 +51,7 @@ func (l *Layer) plan(ctx context.Context, config tofu.Plan) (summary plan.Summar
 	return summary, code, err
 }
 
-// driftIn is the drift that an event tells.
+// driftIn returns the drift that an event reports.
 func driftIn(e tofu.Event) []plan.Drift {
 	if e.Type != tofu.ResourceDrift {
 		return nil
@@ -73,7 +73,7 @@ func (l *Layer) ReadPlan(ctx context.Context) (summary plan.Summary, err error) 
 		if unread != nil {
 			return unread
 		}
-		l.Mask.AddMarked(values...) // for the errors of an apply of this plan
+		l.Mask.AddMarked(values...) // for errors when this plan is applied
 		l.Warn()
 		if summary.Errored {
 			return fmt.Errorf("the plan of %s is incomplete and cannot be applied", l.Name)
@@ -90,13 +90,13 @@ func (l *Layer) ReadPlan(ctx context.Context) (summary plan.Summary, err error) 
 	return summary, err
 }
 
-// ForgetPlan has the result say nothing of the last plan: it was only made to be read.
+// ForgetPlan removes the last plan from the result: it was only created to be read.
 func (l *Layer) ForgetPlan() {
 	clear(l.Row.Changes)
 	l.Row.Outputs, l.Creates = 0, nil
 }
 
-// consoleRoom is how many bytes a summary takes on a terminal.
+// consoleRoom is the maximum length of a summary on a terminal, in bytes.
 const consoleRoom = 256 << 10
 
 // Show adds the summary of a plan to the report.

@@ -15,7 +15,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Outputs asks tofu for the outputs, and masks the sensitive ones.
+// Outputs reads the outputs from tofu and masks the sensitive ones.
 func (l *Layer) Outputs(ctx context.Context) (tofu.Outputs, error) {
 	data, err := l.TofuOutput(ctx, "output", tofu.OutputArgs()...)
 	if err != nil {
@@ -27,7 +27,7 @@ func (l *Layer) Outputs(ctx context.Context) (tofu.Outputs, error) {
 func (l *Layer) readOutputs(data []byte) (tofu.Outputs, error) {
 	var outputs tofu.Outputs
 	if err := json.Unmarshal(data, &outputs); err != nil {
-		return nil, fmt.Errorf("the outputs of %s are not JSON of a version that is known here", l.Name)
+		return nil, fmt.Errorf("the outputs of %s are not JSON of a supported version", l.Name)
 	}
 	for name, o := range outputs {
 		if o.Sensitive {
@@ -37,7 +37,7 @@ func (l *Layer) readOutputs(data []byte) (tofu.Outputs, error) {
 	return outputs, nil
 }
 
-// ShowOutputs adds the outputs to the report, the sensitive ones by name only.
+// ShowOutputs adds the outputs to the report. Sensitive ones are shown by name only.
 func (l *Layer) ShowOutputs(outputs tofu.Outputs) {
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]
@@ -52,7 +52,7 @@ func (l *Layer) ShowOutputs(outputs tofu.Outputs) {
 	}
 }
 
-// outputText is a string as it is, and anything else as JSON.
+// outputText returns a string as it is, and anything else as JSON.
 func outputText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -65,7 +65,7 @@ func outputText(value json.RawMessage) string {
 	return compact.String()
 }
 
-// Recorded are the managed resources in the state, by address.
+// Recorded returns the managed resources in the state, by address.
 func (l *Layer) Recorded(ctx context.Context) (map[string]*tfjson.StateResource, error) {
 	data, err := l.TofuOutput(ctx, "show", tofu.ShowStateArgs()...)
 	if err != nil {
@@ -73,12 +73,12 @@ func (l *Layer) Recorded(ctx context.Context) (map[string]*tfjson.StateResource,
 	}
 	found, err := readRecorded(data)
 	if err != nil {
-		return nil, fmt.Errorf("the state of %s is not JSON of a version that is known here", l.Name)
+		return nil, fmt.Errorf("the state of %s is not JSON of a supported version", l.Name)
 	}
 	return found, nil
 }
 
-// readRecorded reads them from what tofu shows of a state.
+// readRecorded reads them from tofu's output for a state.
 func readRecorded(data []byte) (map[string]*tfjson.StateResource, error) {
 	var document struct {
 		Values tfjson.StateValues `json:"values"`
@@ -105,7 +105,7 @@ func readRecorded(data []byte) (map[string]*tfjson.StateResource, error) {
 	return found, nil
 }
 
-// Attribute is a text attribute of a resource in a state; empty if it has none.
+// Attribute returns a string attribute of a resource in a state, or "".
 func Attribute(resource *tfjson.StateResource, name string) string {
 	text, _ := resource.AttributeValues[name].(string)
 	return text

@@ -68,7 +68,7 @@ func TestReadOutputs(t *testing.T) {
 	if got := r.Mask.String("open-canary-1 hidden-canary-2"); got != "open-canary-1 ***" {
 		t.Errorf("it is shown as %q", got)
 	}
-	if _, err := l.ReadOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a version that is known here" {
+	if _, err := l.ReadOutputs([]byte("canary")); err == nil || err.Error() != "the outputs of test are not JSON of a supported version" {
 		t.Errorf("of no JSON: %v", err)
 	}
 }

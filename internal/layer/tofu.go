@@ -13,7 +13,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Tofu runs a command of tofu. An error names it by command, such as "state rm".
+// Tofu runs a tofu command. An error names it by command, such as "state rm".
 func (l *Layer) Tofu(ctx context.Context, command string, args ...string) error {
 	code, err := l.Events(ctx, nil, args...)
 	if err != nil || code != tofu.ExitOK {
@@ -22,7 +22,7 @@ func (l *Layer) Tofu(ctx context.Context, command string, args ...string) error 
 	return nil
 }
 
-// TofuOutput is Tofu, and returns what the command prints.
+// TofuOutput is Tofu, and returns the command's output.
 func (l *Layer) TofuOutput(ctx context.Context, command string, args ...string) ([]byte, error) {
 	data, code, err := l.Tool.Output(ctx, args...)
 	if err != nil || code != tofu.ExitOK {
@@ -31,8 +31,8 @@ func (l *Layer) TofuOutput(ctx context.Context, command string, args ...string) 
 	return data, nil
 }
 
-// Events runs a command of tofu that prints events. It keeps the diagnostics, tells of
-// progress, hands each event to next, which may be nil, and returns the exit code.
+// Events runs a tofu command that prints events. It keeps the diagnostics, reports progress, passes
+// each event to next, which may be nil, and returns the exit code.
 func (l *Layer) Events(ctx context.Context, next func(tofu.Event), args ...string) (int, error) {
 	return l.Tool.Events(ctx, func(e tofu.Event) {
 		l.event(e)
@@ -64,8 +64,8 @@ func (l *Layer) other(line []byte) {
 	_, _ = l.Printed.Write(append(line, '\n'))
 }
 
-// Failed makes the error of a tofu command that failed, and shows why. Where the mask may not
-// know every value in it, what tofu said is dropped.
+// Failed returns the error of a failed tofu command and shows the reason. If the mask may not know
+// every value in it, tofu's own message is dropped.
 func (l *Layer) Failed(ctx context.Context, command string, err error) error {
 	doubt := l.doubt(ctx, command)
 	dropped := false
@@ -86,7 +86,7 @@ func (l *Layer) Failed(ctx context.Context, command string, err error) error {
 		}
 	}
 	if dropped {
-		l.complain("tofu's own words are dropped because they may hold secrets: " + doubt)
+		l.complain("tofu's message is not shown because it may contain secrets: " + doubt)
 	}
 	l.Printed.Reset()
 	if ctx.Err() != nil {
@@ -98,11 +98,11 @@ func (l *Layer) Failed(ctx context.Context, command string, err error) error {
 	return fmt.Errorf("tofu %s of %s failed", command, l.Name)
 }
 
-// doubt says why the mask may not know every value that a failed command printed. It is empty
-// if there is no reason.
+// doubt says why the mask may not know every value that a failed command printed, or "" if it knows
+// all.
 func (l *Layer) doubt(ctx context.Context, command string) string {
 	if command == "init" {
-		return "" // it evaluates nothing
+		return "" // the command evaluates nothing
 	}
 	if l.Unwritten {
 		return "the state of this run could not be written, and its sensitive values are not known"
@@ -116,25 +116,25 @@ func (l *Layer) doubt(ctx context.Context, command string) string {
 	return ""
 }
 
-// ofState says whether a diagnostic is tofu's own, about what happened to the state.
+// ofState reports whether a diagnostic is tofu's own message about the state.
 func ofState(d tofu.Diagnostic) bool {
 	summary := strings.ToLower(d.Summary)
 	return d.Address == "" && d.Range == nil && (strings.Contains(summary, "state") || strings.Contains(summary, "encryption") || strings.Contains(summary, "decrypt"))
 }
 
-// ComplainsOfState says whether tofu reported an error about the state, such as that it could
-// not be written.
+// ComplainsOfState reports whether tofu reported an error about the state, for example that it
+// could not be written.
 func (l *Layer) ComplainsOfState() bool {
 	return slices.ContainsFunc(l.Diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && ofState(d) })
 }
 
-// complain keeps a tool's own words for the console.
+// complain keeps a tool's message for the console.
 func (l *Layer) complain(text string) {
 	l.Complaints.WriteString(l.Name + ": " + printable.Terminal(text) + "\n")
 }
 
-// Warn shows and keeps the warnings of a command that succeeded, without their details: those may
-// hold values that nothing has marked.
+// Warn shows and keeps the warnings of a command that succeeded. Their details are dropped, because
+// they may contain values that are not marked as sensitive.
 func (l *Layer) Warn() {
 	for _, d := range l.Diagnostics {
 		if d.Severity == "warning" {

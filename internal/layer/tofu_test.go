@@ -73,7 +73,7 @@ func TestComplainsOfState(t *testing.T) {
 // else only what it says of the state.
 func TestFailed(t *testing.T) {
 	testkit.WithoutTofu(t)
-	const dropped = "test: tofu's own words are dropped because they may hold secrets: "
+	const dropped = "test: tofu's message is not shown because it may contain secrets: "
 	warning := tofu.Diagnostic{Severity: "warning", Summary: "Old wood"}
 	failure := tofu.Diagnostic{Severity: "error", Summary: "No wood", Detail: "Chop some."}
 	ofState := tofu.Diagnostic{Severity: "error", Summary: "Failed to save state"}

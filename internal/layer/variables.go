@@ -9,9 +9,9 @@ import (
 	"slipway/internal/state"
 )
 
-// tofuVariables are prefixes of the names that OpenTofu and its providers read. Of the
-// credentials, tofu is given these and no others: a password that only Ansible needs is not in
-// the environment of every provider.
+// tofuVariables are the prefixes of the names that OpenTofu and its providers read. Only these
+// credentials are passed to tofu: a password for Ansible, for example, is not in the environment of
+// every provider.
 var tofuVariables = []string{
 	"TF_VAR_", "TF_TOKEN_", "TF_HTTP_USERNAME", "TF_HTTP_PASSWORD",
 	"ARM_", "AWS_", "AZURE_", "CLOUDFLARE_", "DIGITALOCEAN_", "GITHUB_", "GITLAB_", "GOOGLE_",
@@ -24,7 +24,7 @@ func forTofu(variable string) bool {
 	return slices.ContainsFunc(tofuVariables, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 }
 
-// Variables are the whole environment of tofu. Only PATH is inherited.
+// Variables returns tofu's complete environment. Only PATH is inherited.
 func (l *Layer) Variables() ([]string, error) {
 	encryption, err := l.Encryption()
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *Layer) Variables() ([]string, error) {
 		"HOME=" + l.Path("home"),
 		"TMPDIR=" + l.Path("tmp"),
 		"TF_DATA_DIR=" + l.Path("data", l.FileName()),
-		// Not the user's own: what a run does follows from the repository.
+		// Ignore the user's own file: what a run does must follow from the repository.
 		"TF_CLI_CONFIG_FILE=/dev/null",
 		"TF_IN_AUTOMATION=1",
 		"TF_INPUT=0",
@@ -53,7 +53,7 @@ func (l *Layer) Variables() ([]string, error) {
 	return env, nil
 }
 
-// unused names the credentials that no tool is given.
+// unused returns the names of the credentials that no tool gets.
 func unused(credentials map[string]string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(credentials)) {

@@ -2,15 +2,15 @@ package manifest
 
 import "fmt"
 
-// A Part is the manifest of one layer, as it was sealed.
+// A Part is the sealed manifest of one layer.
 type Part struct {
 	Layer string
 	Data  []byte
 }
 
-// PlanDigest is what a reviewer approves: one digest for the plan of an environment, of
-// the manifests of all its layers in their order. Each manifest holds the digest of its
-// sealed plan, so nothing of them can be another.
+// PlanDigest returns what a reviewer approves: one digest for the plan of an environment, computed
+// from the manifests of all its layers in order. Each manifest contains the digest of its sealed
+// plan, so no part can be exchanged.
 func PlanDigest(environment string, parts []Part) string {
 	text := fmt.Sprintf("slipway plan %q\n", environment)
 	for _, p := range parts {

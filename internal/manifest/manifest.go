@@ -1,6 +1,5 @@
-// Package manifest binds a sealed plan to what it is a plan of: the files, the
-// tools and the state that it was made from. Who holds the passphrase of an
-// environment can make one, and nobody else.
+// Package manifest binds a sealed plan to the files, tools and state from which it was made. Only
+// somebody who has the environment's passphrase can create a manifest.
 package manifest
 
 import (
@@ -17,35 +16,35 @@ import (
 	"slipway/internal/state"
 )
 
-// A Manifest lies beside the sealed plan of one layer.
+// A Manifest is stored beside the sealed plan of one layer.
 type Manifest struct {
 	Version     int       `json:"version"` // 1
 	RunID       string    `json:"run_id"`
 	Environment string    `json:"environment"`
 	Layer       string    `json:"layer"`
-	Commit      string    `json:"commit,omitempty"` // that was planned; a squash merge has another
-	Base        string    `json:"base,omitempty"`   // that it is to be merged into
+	Commit      string    `json:"commit,omitempty"` // the planned commit; a squash merge creates another one
+	Base        string    `json:"base,omitempty"`   // the commit it is to be merged into
 	Created     time.Time `json:"created"`
 	Expires     time.Time `json:"expires"`
 	Plan        string    `json:"plan,omitempty"`  // Digest of plan.age
-	After       string    `json:"after,omitempty"` // layer that has to be applied before this one can be planned; there is no plan then
+	After       string    `json:"after,omitempty"` // layer that must be applied before this one can be planned; if set, there is no plan
 	Changes     bool      `json:"changes"`
 	Losses      []string  `json:"losses,omitempty"` // addresses that are deleted, replaced or forgotten
 	Bindings    Bindings  `json:"bindings"`
 	MAC         string    `json:"mac"` // HMAC-SHA256, in hexadecimal digits
 }
 
-// Bindings are what must be the same when the plan is applied.
+// Bindings are what must still be the same when the plan is applied.
 type Bindings struct {
-	Inputs   string                 `json:"inputs"` // digest of every file that OpenTofu could read
+	Inputs   string                 `json:"inputs"` // digest of all files that OpenTofu could read
 	Tools    map[string]string      `json:"tools"`  // digests of the programs
 	Images   map[string]string      `json:"images,omitempty"`
-	State    state.Stamp            `json:"state"`              // zero: there was none
-	Upstream map[string]state.Stamp `json:"upstream,omitempty"` // of the layers before this one
+	State    state.Stamp            `json:"state"`              // zero if there was none
+	Upstream map[string]state.Stamp `json:"upstream,omitempty"` // states of the layers before this one
 	LockFile string                 `json:"lock_file,omitempty"`
 }
 
-// Differs names the first binding that is not what it was, or returns nothing.
+// Differs describes the first binding that has changed, or returns "".
 func (b Bindings) Differs(now Bindings) string {
 	for _, name := range union(b.Tools, now.Tools) {
 		if b.Tools[name] != now.Tools[name] {
@@ -74,20 +73,20 @@ func (b Bindings) Differs(now Bindings) string {
 	return ""
 }
 
-// union is the sorted keys of both.
+// union returns the sorted keys of both maps.
 func union[V any](a, b map[string]V) []string {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-// Digest is how everything here is named: "sha256:" and hexadecimal digits.
+// Digest returns the form of digest that is used everywhere here: "sha256:" and hexadecimal digits.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Seal writes the manifest, with its MAC under the environment's passphrase.
+// Seal writes the manifest with a MAC keyed by the environment's passphrase.
 func Seal(m Manifest, passphrase string) ([]byte, error) {
 	if passphrase == "" {
 		return nil, errNoPassphrase
@@ -102,21 +101,21 @@ func Seal(m Manifest, passphrase string) ([]byte, error) {
 	return encode(m)
 }
 
-// Under no passphrase anybody could make a MAC.
-var errNoPassphrase = errors.New("a manifest cannot be made without a passphrase")
+// With an empty passphrase anybody could create a MAC.
+var errNoPassphrase = errors.New("a manifest cannot be sealed without a passphrase")
 
-// ErrChanged says that a manifest is not as it was made.
-var ErrChanged = errors.New("the manifest was changed since it was made, or by another environment's passphrase")
+// ErrChanged means that a manifest was altered or was sealed with another passphrase.
+var ErrChanged = errors.New("the manifest was changed after it was sealed, or belongs to another environment's passphrase")
 
-// Open reads a manifest that was sealed under one of the passphrases. Not a byte
-// of it may differ.
+// Open reads a manifest that was sealed with one of the passphrases. A single changed byte is
+// refused.
 func Open(data []byte, passphrases ...string) (Manifest, error) {
 	var m Manifest
 	if json.Unmarshal(data, &m) != nil || m.Version != 1 {
 		return Manifest{}, ErrChanged
 	}
-	// JSON has many spellings, and Unmarshal is generous; only ours is taken. What was
-	// read from JSON can always be written.
+	// JSON has many spellings, and Unmarshal accepts them; only our own is accepted here. Whatever
+	// was read from JSON can be encoded.
 	if again, _ := encode(m); !bytes.Equal(again, data) {
 		return Manifest{}, ErrChanged
 	}

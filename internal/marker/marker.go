@@ -1,4 +1,5 @@
-// Package marker makes and reads the object that stands beside the states of an environment.
+// Package marker creates and reads the object beside an environment's states that says whose they
+// are.
 package marker
 
 import (
@@ -13,11 +14,12 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// A Marker says whose states a store holds, and proves the passphrase that encrypts them.
+// A Marker says whose states a store contains, and proves the passphrase that encrypts them.
 //
-// Whoever reads the bucket could use the proof to guess passphrases. In version 2, each guess
-// costs as much as argon2id with 19 MiB and 2 passes, which OWASP recommends, and the salt makes
-// it count for one marker only. Version 1 had neither. It is still read, and bootstrap replaces it.
+// Whoever can read the bucket could use the proof to guess passphrases. In version 2, each guess
+// costs as much as argon2id with 19 MiB and 2 passes, which OWASP recommends, and because of the
+// salt it only counts for one marker. Version 1 had neither. It can still be read, and bootstrap
+// replaces it.
 type Marker struct {
 	Version     int    `json:"version"` // 1 or 2
 	Environment string `json:"environment"`
@@ -25,12 +27,12 @@ type Marker struct {
 	Proof       string `json:"proof"`          // HMAC-SHA256, in hexadecimal digits
 }
 
-var errMarker = errors.New("not a marker of a version that is known here")
+var errMarker = errors.New("not a marker of a supported version")
 
 const saltBytes = 16
 
-// Read takes no parameters of the key derivation from the marker: whoever can write it could
-// make them huge.
+// Read takes no key derivation parameters from the marker: whoever can write it could make them
+// huge.
 func Read(data []byte) (m Marker, err error) {
 	if json.Unmarshal(data, &m) != nil {
 		return Marker{}, errMarker
@@ -45,7 +47,7 @@ func Read(data []byte) (m Marker, err error) {
 	return m, nil
 }
 
-// New makes the marker of an environment. It is an error if there is no passphrase.
+// New returns the marker of an environment. It fails if there is no passphrase.
 func New(environment, passphrase string) (Marker, error) {
 	if passphrase == "" {
 		return Marker{}, errors.New("a marker needs a passphrase")
@@ -59,7 +61,8 @@ func New(environment, passphrase string) (Marker, error) {
 	return m, nil
 }
 
-// ProvedBy says whether the marker was made with the passphrase. An empty one proves nothing.
+// ProvedBy reports whether the marker was created with the passphrase. An empty passphrase proves
+// nothing.
 func (m Marker) ProvedBy(passphrase string) bool {
 	return passphrase != "" && hmac.Equal([]byte(m.proof(passphrase)), []byte(m.Proof))
 }
@@ -67,7 +70,7 @@ func (m Marker) ProvedBy(passphrase string) bool {
 func (m Marker) proof(passphrase string) string {
 	key := []byte(passphrase)
 	if m.Version == 2 {
-		salt, _ := base64.StdEncoding.DecodeString(m.Salt) // Read has checked it
+		salt, _ := base64.StdEncoding.DecodeString(m.Salt) // Read has validated it
 		key = argon2.IDKey(key, salt, 2, 19<<10, 1, 32)
 	}
 	mac := hmac.New(sha256.New, key)

@@ -1,4 +1,4 @@
-// Package must has the assertions that many tests share. Only tests import it.
+// Package must contains the assertions that many tests share. Only tests import it.
 package must
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// NotStarted fails unless err says that this command of tofu was the first that did not start.
+// NotStarted fails unless err says that this tofu command was the first that did not start.
 func NotStarted(t *testing.T, err error, command string) {
 	t.Helper()
 	if !errors.Is(err, tofu.ErrNotStarted) || !strings.HasPrefix(err.Error(), "tofu was not started: "+command+":") {
@@ -18,7 +18,7 @@ func NotStarted(t *testing.T, err error, command string) {
 	}
 }
 
-// Refuse fails unless err is a refusal with that sentence and that hint.
+// Refuse fails unless err is a refusal with that message and that hint.
 func Refuse(t *testing.T, err error, message, hint string) {
 	t.Helper()
 	var r *refusal.Error
@@ -27,7 +27,7 @@ func Refuse(t *testing.T, err error, message, hint string) {
 	}
 }
 
-// Fail wants an error that says all of these.
+// Fail fails unless err contains all of these texts.
 func Fail(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {

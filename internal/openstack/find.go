@@ -18,9 +18,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 )
 
-// finders look for an object of a type of the openstack provider that is what the
-// code says; they need the values of some attributes for that. An object that came to
-// be before since is another one.
+// finders look for an existing object that matches the code, for each supported type of the
+// openstack provider. They need the values of some attributes. An object created before since is a
+// different one.
 var finders = map[string]struct {
 	find  func(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error)
 	needs []string
@@ -34,13 +34,12 @@ var finders = map[string]struct {
 	"openstack_networking_secgroup_rule_v2": {findRules, []string{"security_group_id", "direction", "ethertype"}},
 }
 
-// CanFind says whether Find knows the type of resource.
+// CanFind reports whether Find supports the resource type.
 func CanFind(kind string) bool { _, ok := finders[kind]; return ok }
 
-// Find returns the ids of what a create that nobody saw the end of may have made: of
-// the kind, a type of the openstack provider, with the values that the code gives its
-// attributes, and made since. It has not looked where the values that tell it from
-// others are not known.
+// Find returns the IDs of the objects that an interrupted create may have left: objects of that
+// resource type with the attribute values of the code, created since then. looked is false if an
+// attribute needed to identify the object is not known.
 func (c *Cloud) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (ids []string, looked bool, err error) {
 	f, ok := finders[kind]
 	if !ok {
@@ -58,8 +57,7 @@ func (c *Cloud) Find(ctx context.Context, kind string, values map[string]any, si
 	return ids, true, nil
 }
 
-// attributes are what the code says of a resource; those that are not known yet are
-// not in it.
+// attributes are the values that the code gives a resource. Unknown values are missing.
 type attributes map[string]any
 
 func (a attributes) text(name string) string {
@@ -83,8 +81,8 @@ func findServers(ctx context.Context, c *Cloud, want attributes, since time.Time
 	}), err
 }
 
-// findKeyPair tells key pairs apart by the key: they have no time that every cloud
-// tells, and a name is used once.
+// findKeyPair compares the key itself: not every cloud reports when a key pair was created, and a
+// name is unique.
 func findKeyPair(ctx context.Context, c *Cloud, want attributes, _ time.Time) ([]string, error) {
 	pair, err := keypairs.Get(ctx, c.nova, want.text("name"), nil).Extract()
 	switch {
@@ -143,7 +141,7 @@ func findGroups(ctx context.Context, c *Cloud, want attributes, since time.Time)
 	}), err
 }
 
-// findRules compares all that makes a rule what it is: a group has no two alike.
+// findRules compares everything that defines a rule: a group cannot contain two identical rules.
 func findRules(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
 	pages, err := rules.List(c.neutron, rules.ListOpts{SecGroupID: want.text("security_group_id")}).AllPages(ctx)
 	if err != nil {
@@ -159,7 +157,7 @@ func findRules(ctx context.Context, c *Cloud, want attributes, since time.Time) 
 	}), err
 }
 
-// pick returns the ids of those in list that are wanted, in order.
+// pick returns the IDs of the wanted objects, in list order.
 func pick[T any](list []T, wanted func(T) (id string, ok bool)) []string {
 	var ids []string
 	for _, one := range list {

@@ -1,5 +1,5 @@
-// Package openstack asks an OpenStack cloud for the servers of an environment, starts
-// and stops them, and finds what an interrupted apply may have made.
+// Package openstack queries an OpenStack cloud for the servers of an environment, starts and stops
+// them, and finds what an interrupted apply may have created.
 package openstack
 
 import (
@@ -15,24 +15,23 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )
 
-// Statuses of a server that are acted upon; see
+// The server statuses that matter here; see
 // https://docs.openstack.org/api-guide/compute/server_concepts.html
 const (
 	Active  = "ACTIVE"
 	Shutoff = "SHUTOFF"
 	Failed  = "ERROR"
-	Gone    = "GONE" // ours: there is no such server
+	Gone    = "GONE" // our own status: the server does not exist
 )
 
 // A Cloud is a connection to one region of a project.
 type Cloud struct{ nova, neutron *gophercloud.ServiceClient }
 
-// Required are the variables among the credentials without which nothing can be
-// asked.
+// Required are the credentials without which the cloud cannot be queried.
 var Required = []string{"OS_AUTH_URL", "OS_USERNAME", "OS_PASSWORD"}
 
-// Connect logs in with the variables that the openstack provider reads, too. A
-// project is named by OS_TENANT_ID, OS_PROJECT_ID or by its name.
+// Connect logs in with the same variables as the openstack provider. The project is given by
+// OS_TENANT_ID, OS_PROJECT_ID or its name.
 func Connect(ctx context.Context, variables map[string]string) (*Cloud, error) {
 	first := func(names ...string) string {
 		for _, name := range names {
@@ -73,25 +72,25 @@ func Connect(ctx context.Context, variables map[string]string) (*Cloud, error) {
 	return &Cloud{nova, neutron}, nil
 }
 
-// A Server is what is shown of one.
+// A Server is what is shown of a server.
 type Server struct {
 	ID, Name, Status string
-	Address          string // the first public one, or the first; IPv4 before IPv6
+	Address          string // the first public address, otherwise the first; IPv4 before IPv6
 }
 
-// Get asks for one server. One that is not there has the status Gone.
+// Get queries one server. A server that does not exist has the status Gone.
 func (c *Cloud) Get(ctx context.Context, id string) (Server, error) {
 	s, err := servers.Get(ctx, c.nova, id).Extract()
 	if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 		return Server{ID: id, Status: Gone}, nil
 	}
 	if err != nil {
-		return Server{}, fmt.Errorf("ask for server %s: %w", id, err)
+		return Server{}, fmt.Errorf("query server %s: %w", id, err)
 	}
 	return Server{ID: s.ID, Name: s.Name, Status: s.Status, Address: address(s)}, nil
 }
 
-// address picks the one by which a human would reach the server.
+// address picks the address at which a human would reach the server.
 func address(s *servers.Server) string {
 	if s.AccessIPv4 != "" {
 		return s.AccessIPv4
@@ -118,17 +117,17 @@ func address(s *servers.Server) string {
 	return best
 }
 
-// Start has a server run, and waits until it does.
+// Start starts a server and waits until it is running.
 func (c *Cloud) Start(ctx context.Context, id string, every time.Duration) error {
 	return c.change(ctx, id, Active, every, func() error { return servers.Start(ctx, c.nova, id).ExtractErr() })
 }
 
-// Stop shuts a server down, and waits until it is.
+// Stop shuts a server down and waits until it is off.
 func (c *Cloud) Stop(ctx context.Context, id string, every time.Duration) error {
 	return c.change(ctx, id, Shutoff, every, func() error { return servers.Stop(ctx, c.nova, id).ExtractErr() })
 }
 
-// change asks for a status, unless it is there, and looks again until it is.
+// change calls ask unless the server already has the wanted status, and polls until it has.
 func (c *Cloud) change(ctx context.Context, id, want string, every time.Duration, ask func() error) error {
 	asked := false
 	for {
@@ -142,14 +141,14 @@ func (c *Cloud) change(ctx context.Context, id, want string, every time.Duration
 			return fmt.Errorf("server %s is %s", strings.TrimSpace(s.Name+" "+id), s.Status)
 		case !asked && (s.Status == Active || s.Status == Shutoff):
 			asked = true
-			// 409: it is on its way already.
+			// 409: the change is already in progress.
 			if err := ask(); err != nil && !gophercloud.ResponseCodeIs(err, http.StatusConflict) {
 				return fmt.Errorf("ask server %s to become %s: %w", s.Name, want, err)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("server %s is %s, and not %s yet", s.Name, s.Status, want), ctx.Err())
+			return errors.Join(fmt.Errorf("server %s is still %s, not %s", s.Name, s.Status, want), ctx.Err())
 		case <-time.After(every):
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	client "github.com/ovh/go-ovh/ovh"
 )
 
-// lists are where the objects of a type of the ovh provider are listed.
+// lists returns the API path that lists the objects of a resource type of the ovh provider.
 var lists = map[string]func(text func(attribute string) string) string{
 	"ovh_cloud_project_database": func(text func(string) string) string {
 		return path(text("service_name"), text("engine"))
@@ -25,14 +25,14 @@ var lists = map[string]func(text func(attribute string) string) string{
 	},
 }
 
-// CanFind says whether Find knows the type of resource.
+// CanFind reports whether Find supports the resource type.
 func CanFind(kind string) bool { return kind == record || lists[kind] != nil }
 
-// Find returns the ids of what a create that nobody saw the end of may have made: of
-// the kind, a type of the ovh provider, with the name and at the place that the code
-// says, and made since. What OVH tells no age of is as old as the service that it is in, if
-// that was made since; else it is undated, and may be anybody's. It has not looked where
-// the values that tell it from others are not known.
+// Find returns the IDs of the objects that an interrupted create may have left: objects of that
+// resource type with the name and location of the code, created since then. If OVH does not report
+// an object's age, the object counts as found if its service was created since then. Otherwise it
+// is undated and may belong to anybody. looked is false if an attribute needed to identify the
+// object is not known.
 func (a *Account) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (found, undated []string, looked bool, err error) {
 	if !CanFind(kind) {
 		return nil, nil, false, nil
@@ -56,7 +56,7 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 	}
 	var ids []string
 	if err := a.api.GetWithContext(ctx, list, &ids); err != nil {
-		if missing(err) { // what it would be in is gone
+		if missing(err) { // its parent is gone
 			return nil, nil, true, nil
 		}
 		return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
@@ -64,7 +64,7 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 	for _, id := range ids {
 		one, err := a.object(ctx, list+"/"+id)
 		if missing(err) {
-			continue // it went away meanwhile
+			continue // deleted meanwhile
 		}
 		if err != nil {
 			return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
@@ -78,7 +78,7 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 			if err != nil {
 				return nil, nil, false, fmt.Errorf("look for %s: %w", kind, err)
 			}
-			// An older service tells nothing of what is in it.
+			// If the service is older, its age says nothing about the objects in it.
 			if service.CreatedAt != nil && !service.CreatedAt.Before(since) {
 				made = service.CreatedAt
 			}
@@ -95,8 +95,8 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 	return found, undated, true, nil
 }
 
-// An object is what the API tells of one: a service has a description, a user a username,
-// and a database a name and no time.
+// An object is what the API returns: a service has a description, a user a username, and a database
+// a name and no time.
 type object struct {
 	Description, Username, Name, Status string
 	CreatedAt                           *time.Time

@@ -1,5 +1,5 @@
-// Package ovh asks OVH's API for the managed databases of an environment, and finds
-// what an interrupted apply may have made.
+// Package ovh queries OVH's API for the managed databases of an environment, and finds what an
+// interrupted apply may have created.
 package ovh
 
 import (
@@ -17,22 +17,20 @@ import (
 	client "github.com/ovh/go-ovh/ovh"
 )
 
-// Gone is ours: there is no such database. All other statuses are OVH's:
-// cloud.project.database.StatusEnum at
-// https://eu.api.ovh.com/console/?section=%2Fcloud&branch=v1
+// Gone is our own status: the database does not exist. All others are OVH's:
+// cloud.project.database.StatusEnum at https://eu.api.ovh.com/console/?section=%2Fcloud&branch=v1
 const Gone = "GONE"
 
-// timeout bounds each request. There is no second try: who asked can ask again.
+// timeout bounds each request. There is no retry: the caller can repeat the command.
 const timeout = 30 * time.Second
 
 // An Account is a connection to OVH's API.
 type Account struct{ api *client.Client }
 
-// Required are the variables among the credentials without which nothing can be
-// asked.
+// Required are the credentials without which the API cannot be queried.
 var Required = []string{"OVH_ENDPOINT", "OVH_APPLICATION_KEY", "OVH_APPLICATION_SECRET", "OVH_CONSUMER_KEY"}
 
-// Connect takes the variables that the ovh provider reads, too. It asks nothing yet.
+// Connect takes the same variables as the ovh provider. It does not send a request yet.
 func Connect(variables map[string]string) (*Account, error) {
 	for _, name := range Required {
 		if variables[name] == "" {
@@ -40,15 +38,15 @@ func Connect(variables map[string]string) (*Account, error) {
 		}
 	}
 	endpoint := variables["OVH_ENDPOINT"]
-	if !strings.Contains(endpoint, "/") { // a name, and no URL
+	if !strings.Contains(endpoint, "/") { // a name, not a URL
 		known, ok := client.Endpoints[endpoint]
 		if !ok {
-			return nil, fmt.Errorf("OVH_ENDPOINT is %q, which is no URL and none of %s", endpoint, strings.Join(slices.Sorted(maps.Keys(client.Endpoints)), ", "))
+			return nil, fmt.Errorf("OVH_ENDPOINT is %q, which is neither a URL nor one of %s", endpoint, strings.Join(slices.Sorted(maps.Keys(client.Endpoints)), ", "))
 		}
 		endpoint = known
 	}
-	// client.NewClient would also look into the process's environment and into three
-	// files, ~/.ovh.conf among them.
+	// client.NewClient would also read the process environment and three files, including
+	// ~/.ovh.conf.
 	api := &client.Client{
 		AppKey: variables["OVH_APPLICATION_KEY"], AppSecret: variables["OVH_APPLICATION_SECRET"], ConsumerKey: variables["OVH_CONSUMER_KEY"],
 		Client: &http.Client{}, Timeout: timeout,
@@ -59,13 +57,13 @@ func Connect(variables map[string]string) (*Account, error) {
 	return &Account{api}, nil
 }
 
-// A Database is what is shown of one.
+// A Database is what is shown of a database.
 type Database struct {
 	ID, Name, Status string
-	Address          string // host and port; empty while it has none
+	Address          string // host and port; empty if it has none yet
 }
 
-// Get asks for one database. One that is not there has the status Gone.
+// Get queries one database. A database that does not exist has the status Gone.
 //
 // https://eu.api.ovh.com/console/?section=%2Fcloud&branch=v1#get-/cloud/project/-serviceName-/database/postgresql/-clusterId-
 func (a *Account) Get(ctx context.Context, project, engine, id string) (Database, error) {
@@ -78,7 +76,7 @@ func (a *Account) Get(ctx context.Context, project, engine, id string) (Database
 		return Database{ID: id, Status: Gone}, nil
 	}
 	if err != nil {
-		return Database{}, fmt.Errorf("ask for database %s: %w", id, err)
+		return Database{}, fmt.Errorf("query database %s: %w", id, err)
 	}
 	return Database{ID: id, Name: answer.Description, Status: answer.Status, Address: address(answer.Endpoints, engine)}, nil
 }
@@ -91,14 +89,14 @@ func path(project, engine string, more ...string) string {
 	return p
 }
 
-// An endpoint is where one component of a database is reached: a pooler has one
+// An endpoint is the address of one component of a database: a connection pooler has an endpoint
 // beside the database's own.
 type endpoint struct {
 	Component, Domain string
 	Port              int
 }
 
-// address picks the database's own endpoint, or else the first.
+// address picks the database's own endpoint, otherwise the first.
 func address(endpoints []endpoint, engine string) string {
 	if len(endpoints) == 0 {
 		return ""

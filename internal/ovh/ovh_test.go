@@ -120,7 +120,7 @@ func TestFaults(t *testing.T) {
 		}
 		_, err := account.Get(t.Context(), project, "postgresql", id)
 		var refused *client.APIError
-		if !errors.As(err, &refused) || refused.Code != status || !strings.Contains(err.Error(), "ask for database "+id) {
+		if !errors.As(err, &refused) || refused.Code != status || !strings.Contains(err.Error(), "query database "+id) {
 			t.Errorf("%d: %v", status, err)
 		}
 		if asked := rules.Current()[0].Befell; asked != 1 {

@@ -1,5 +1,5 @@
-// Package pins reads the file that names every image Slipway runs: ci/pins.env,
-// or one of the same form that a machine without a registry wrote for itself.
+// Package pins reads the file that pins every image Slipway runs: ci/pins.env, or a file of the
+// same format that a machine without a registry wrote for itself.
 package pins
 
 import (
@@ -14,13 +14,13 @@ import (
 // A Pin is one line of the file: NAME=repository:tag@digest.
 type Pin struct {
 	Name       string // such as OPENTOFU
-	Repository string // with its registry, such as ghcr.io/opentofu/opentofu
+	Repository string // including the registry, such as ghcr.io/opentofu/opentofu
 	Tag        string // such as 1.12.6-minimal
 	Digest     string // sha256: and 64 hexadecimal digits
 }
 
-// Version is the tag up to its first dash, behind which images name a variant:
-// 1.12.6 of 1.12.6-minimal, trixie of trixie-slim.
+// Version returns the tag up to its first dash, after which images name a variant: 1.12.6 for
+// 1.12.6-minimal, trixie for trixie-slim.
 func (p Pin) Version() string {
 	version, _, _ := strings.Cut(p.Tag, "-")
 	return version
@@ -31,8 +31,8 @@ var (
 	referencePattern = regexp.MustCompile(`^([^:@\s]+(?::[0-9]+/[^:@\s]+)?):([^:@/\s]+)@(sha256:[0-9a-f]{64})$`)
 )
 
-// Read returns the pins in the order of the file. It refuses a line that is not
-// a pin, and a name that comes twice; the error names the line.
+// Read returns the pins in file order. It refuses a line that is not a pin, and a duplicate name;
+// the error names the line.
 func Read(r io.Reader) ([]Pin, error) {
 	var pins []Pin
 	seen := map[string]bool{}

@@ -8,13 +8,13 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// changed are the values that may be shown of the attributes that differ, and the names of
-// those of which nothing is known before the apply.
+// changed returns the showable values of the attributes that differ, and the names of those that
+// are unknown before the apply.
 func changed(change *tfjson.Change, names []string, allowed rules) (values []Value, later []string) {
 	before, after, unknown := attributes(change)
 	for _, name := range names {
 		if !allowed.has(name) && !holdsTrue(unknown[name]) {
-			continue // to look closer would cost much and tell nothing
+			continue // a closer look would cost a lot and show nothing
 		}
 		c := comparison{rules: allowed, room: mostValues - len(values)}
 		c.compare(place{shown: name, path: name, rule: allowed[name]},
@@ -30,7 +30,7 @@ func changed(change *tfjson.Change, names []string, allowed rules) (values []Val
 	return values, later
 }
 
-// made are the values that may be shown of a resource that is created.
+// made returns the showable values of a created resource.
 func made(change *tfjson.Change, allowed rules) []Value {
 	if len(allowed) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func made(change *tfjson.Change, allowed rules) []Value {
 	return values
 }
 
-// differing names the attributes at the top of the resource that are not after
-// what they were before, or of which that will only be known later.
+// differing names the top-level attributes of the resource whose value changes or is only known
+// after the apply.
 func differing(change *tfjson.Change) []string {
 	before, after, unknown := attributes(change)
 	hidden, _ := change.BeforeSensitive.(map[string]any)
@@ -74,9 +74,9 @@ func differing(change *tfjson.Change) []string {
 	return names
 }
 
-// drifted is differing less the attributes that are empty before and after. Many
-// providers write none of something in one way when they create it, and in another
-// when they read it; nobody has changed anything.
+// drifted is differing without the attributes that are empty before and after. Many providers write
+// an empty value in one way when they create a resource and in another when they read it; nobody
+// has changed anything.
 func drifted(change *tfjson.Change) []string {
 	before, after, _ := attributes(change)
 	return slices.DeleteFunc(differing(change), func(name string) bool {
@@ -84,7 +84,7 @@ func drifted(change *tfjson.Change) []string {
 	})
 }
 
-// empty is true for nothing, and for a text, a list and a map of length 0.
+// empty is true for null and for an empty string, list or map.
 func empty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -99,7 +99,7 @@ func empty(value any) bool {
 	return false
 }
 
-// forcing names the attributes at the top of the resource for which it is replaced.
+// forcing names the top-level attributes that force the resource to be replaced.
 func forcing(change *tfjson.Change) []string {
 	present := all(attributes(change))
 	var names []string
@@ -108,7 +108,8 @@ func forcing(change *tfjson.Change) []string {
 		if len(steps) == 0 {
 			continue
 		}
-		// Only the resource's own names, in case that a path is something else one day.
+		// Only accept the resource's own names, in case a path becomes something else in a later
+		// version.
 		if name, _ := steps[0].(string); present[name] {
 			names = append(names, name)
 		}
@@ -134,7 +135,7 @@ func all(before, after, unknown map[string]any) map[string]bool {
 	return names
 }
 
-// holdsTrue says that a tree of marks marks something.
+// holdsTrue reports whether a tree of marks marks anything.
 func holdsTrue(tree any) bool {
 	switch tree := tree.(type) {
 	case bool:

@@ -7,8 +7,8 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// reduce makes a change of what OpenTofu says of one resource; ok says that it
-// does not stay as it is. The rules say which values may be shown.
+// reduce turns OpenTofu's description of one resource into a Change; ok means that the resource
+// changes. The rules say which values may be shown.
 func reduce(rc *tfjson.ResourceChange, allowed rules) (c Change, ok bool) {
 	c = Change{
 		Address: rc.Address, Reason: keyword(string(rc.ActionReason)),
@@ -19,7 +19,7 @@ func reduce(rc *tfjson.ResourceChange, allowed rules) (c Change, ok bool) {
 	}
 	c.Action, ok = c.action(rc.Change.Actions)
 	if rc.Mode != "" && rc.Mode != tfjson.ManagedResourceMode && c.Action != Unknown {
-		return Change{}, false // it is read or opened, and nothing is left of it
+		return Change{}, false // only read or opened, with no lasting effect
 	}
 	switch {
 	case c.Action == Create:
@@ -59,7 +59,7 @@ func (c *Change) action(actions tfjson.Actions) (action Action, ok bool) {
 	return "", false
 }
 
-// touches says that the resource itself changes, and not only what is known of it.
+// touches reports whether the resource itself changes, rather than only what is known about it.
 func (c Change) touches() bool {
 	switch c.Action {
 	case Import, Move:
@@ -70,7 +70,7 @@ func (c Change) touches() bool {
 	return !c.Deposed
 }
 
-// keyword is a word of OpenTofu's, or nothing if it does not look like one.
+// keyword returns a word if it looks like one of OpenTofu's, otherwise "".
 func keyword(word string) string {
 	if len(word) > 100 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return ""

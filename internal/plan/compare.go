@@ -13,26 +13,26 @@ import (
 	"slipway/internal/redact"
 )
 
-// What is shown of a change is bounded. Nothing is cut short: the redactor would no longer
-// know a part of a secret, so what is longer is not shown at all.
+// Limits of what is shown of a change. Nothing is truncated, because the mask would not recognise
+// part of a secret: a longer value is not shown at all.
 const (
-	longestValue  = 120 // bytes of a value or an element
-	mostValues    = 20  // of a change
-	mostElements  = 20  // of a list, added or removed
+	longestValue  = 120 // bytes per value or element
+	mostValues    = 20  // per change
+	mostElements  = 20  // per list, added or removed
 	mostCompared  = 200 // elements of a list of objects
 	deepestValues = 16  // levels below an attribute
 )
 
-// A comparison collects what differs in one attribute.
+// A comparison collects the differences in one attribute.
 type comparison struct {
 	rules  rules
-	room   int // values that there may be
+	room   int // how many more values may be added
 	values []Value
-	rest   bool // something differs that is not shown
-	later  bool // something is known after the apply only
+	rest   bool // there is a difference that is not shown
+	later  bool // something is only known after the apply
 }
 
-// A side is a value before or after, with its marks of what is sensitive.
+// A side is a value before or after the change, with its sensitivity marks.
 type side struct{ value, marks any }
 
 func (s side) at(name string) side {
@@ -48,7 +48,7 @@ func (s side) element(i int) side {
 	return side{elements[i], elementOf(s.marks, i)}
 }
 
-// elementOf is the mark, true or a tree, of an element of what mark belongs to.
+// elementOf returns the mark, true or a tree, of an element of the marked value.
 func elementOf(mark any, i int) any {
 	marks, ok := mark.([]any)
 	switch {
@@ -60,7 +60,7 @@ func elementOf(mark any, i int) any {
 	return nil
 }
 
-// A place is where a comparison is: how it is shown, and how rules name it.
+// A place is the position of a comparison: how it is shown, and how rules name it.
 type place struct {
 	shown, path string
 	rule        rule
@@ -69,8 +69,8 @@ type place struct {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// below is the place of a key. What holds of a map holds of the texts in it, and of
-// nothing deeper.
+// below returns the place of a key. A rule for a map applies to the strings in it, but not to
+// deeper values.
 func (c *comparison) below(p place, key string, scalar bool) place {
 	child := place{shown: p.shown + "." + key, path: p.path + "." + key, depth: p.depth + 1}
 	if !plainKey.MatchString(key) {
@@ -85,7 +85,7 @@ func (c *comparison) below(p place, key string, scalar bool) place {
 	return child
 }
 
-// compare goes down to what differs.
+// compare descends to the differences.
 func (c *comparison) compare(p place, before, after side, unknown any) {
 	switch {
 	case unknown == true:
@@ -149,8 +149,8 @@ func (c *comparison) add(v Value) {
 	c.values = append(c.values, v)
 }
 
-// lists tells which elements came and went. Where as many stay as there were, and the
-// others stand at the same places, those are compared.
+// lists reports which elements were added and removed. If the number of elements is the same and
+// the others keep their positions, the elements are compared.
 func (c *comparison) lists(p place, before, after side, unknown any) {
 	old, _ := before.value.([]any)
 	now, _ := after.value.([]any)
@@ -161,7 +161,7 @@ func (c *comparison) lists(p place, before, after side, unknown any) {
 	gone, came := leftOver(old, now, unknown)
 	later := unknownAt(unknown, came)
 	switch {
-	case len(gone)+len(came) == 0: // another order
+	case len(gone)+len(came) == 0: // only the order changed
 		c.rest = true
 	case slices.Equal(gone, came) && (later || !onlyScalars(old, now)):
 		for _, i := range gone {
@@ -169,14 +169,14 @@ func (c *comparison) lists(p place, before, after side, unknown any) {
 			c.compare(element, before.element(i), after.element(i), elementOf(unknown, i))
 		}
 	case slices.ContainsFunc(came, func(i int) bool { return elementOf(unknown, i) == true }):
-		c.rest = true // nobody knows yet which it will be
+		c.rest = true // the new element is not known yet
 	default:
 		c.later = c.later || later
 		c.replaced(p, before, after, gone, came)
 	}
 }
 
-// replaced tells which elements of a list are gone, and which came.
+// replaced reports which elements of a list were removed and added.
 func (c *comparison) replaced(p place, before, after side, gone, came []int) {
 	removed, knownRemoved := c.elements(p, before, gone)
 	added, knownAdded := c.elements(p, after, came)
@@ -184,7 +184,7 @@ func (c *comparison) replaced(p place, before, after side, gone, came []int) {
 		c.rest = true
 		return
 	}
-	// Objects that look the same differ in what is not shown.
+	// Objects that look the same differ in something that is not shown.
 	for i := 0; i < len(removed); i++ {
 		if j := slices.Index(added, removed[i]); j >= 0 {
 			removed, added = slices.Delete(removed, i, i+1), slices.Delete(added, j, j+1)
@@ -204,7 +204,7 @@ func (c *comparison) replaced(p place, before, after side, gone, came []int) {
 	}
 }
 
-// leftOver are the places of the elements that the other list does not have.
+// leftOver returns the positions of the elements that the other list does not have.
 func leftOver(old, now []any, unknown any) (gone, came []int) {
 	taken := make([]bool, len(now))
 next:
@@ -229,7 +229,7 @@ func unknownAt(unknown any, places []int) bool {
 	return slices.ContainsFunc(places, func(i int) bool { return holdsTrue(elementOf(unknown, i)) })
 }
 
-// elements writes those at the places. It fails if one cannot be shown at all.
+// elements writes the elements at these positions. It fails if one of them cannot be shown.
 func (c *comparison) elements(p place, of side, places []int) (texts []string, ok bool) {
 	for _, i := range places {
 		text, ok := c.element(p, of.element(i))
@@ -241,7 +241,7 @@ func (c *comparison) elements(p place, of side, places []int) (texts []string, o
 	return texts, true
 }
 
-// element writes one: of an object, what there are rules for.
+// element writes one element; of an object, only what has rules.
 func (c *comparison) element(p place, of side) (text string, ok bool) {
 	object, isObject := of.value.(map[string]any)
 	if of.marks == true || !isObject && holdsTrue(of.marks) {
@@ -262,7 +262,7 @@ func (c *comparison) element(p place, of side) (text string, ok bool) {
 	return text, len(parts) > 0 && len(text) <= longestValue
 }
 
-// leaf writes what an object holds under one of its keys.
+// leaf writes what an object has under one of its keys.
 func leaf(r rule, of side) (text string, ok bool) {
 	list, isList := of.value.([]any)
 	switch {
@@ -294,11 +294,11 @@ func onlyScalars(lists ...[]any) bool {
 	return !slices.ContainsFunc(slices.Concat(lists...), func(element any) bool { return !isScalar(element) })
 }
 
-// plainText can be taken for nothing but a value: for no end of one, and no remark of ours.
+// plainText matches text that can only be a value: neither the end of one nor a remark of ours.
 var plainText = regexp.MustCompile(`^[\pL\pN._:/@+-]+( [\pL\pN._:/@+-]+)*$`)
 
-// written is a value as it may be shown; ok is false for one that may not. What is not
-// plain text stands in quotes, with escapes.
+// written returns a value as it may be shown; ok is false for one that may not. Anything but plain
+// text is quoted, with escapes.
 func written(r rule, value any) (text string, ok bool) {
 	switch value := value.(type) {
 	case nil:
@@ -316,7 +316,7 @@ func written(r rule, value any) (text string, ok bool) {
 		return "", false
 	}
 	if parts, _ := redact.Parts(text); len(parts) > 0 {
-		return "", false // a URL with a password, and the like
+		return "", false // for example a URL with a password
 	}
 	if text == "null" || !plainText.MatchString(text) {
 		text = strconv.Quote(text)

@@ -15,25 +15,24 @@ import (
 	"slipway/internal/redact"
 )
 
-var errUnknown = errors.New("the plan is not the JSON of a known version")
+var errUnknown = errors.New("the plan is not JSON of a known version")
 
-// A reading is a plan of which a part was read.
+// A reading is a partly read plan.
 type reading struct {
 	stream
 	allowed   allowList
 	version   string
 	summary   Summary
 	variables map[string]any
-	secret    map[string]bool // names of the variables that are sensitive
+	secret    map[string]bool // names of the sensitive variables
 	sensitive []string
-	depth     int // of the module that is being read
+	depth     int // nesting depth of the module that is being read
 }
 
-// Read reduces the output of `tofu show -json` for a saved plan, in one pass. It
-// also returns the values that are marked as sensitive: what a redactor has to
-// know before the error message of a provider may be shown. Its errors hold
-// nothing of the plan. What show adds to the table of values that are shown is
-// written as type.attribute, or type.attribute.part of it.
+// Read reduces the output of `tofu show -json` for a saved plan, in one pass. It also returns the
+// values that are marked as sensitive: the mask needs them before a provider's error message may be
+// shown. Its errors contain nothing from the plan. show extends the table of values that are shown,
+// as type.attribute or type.attribute.part.
 func Read(from io.Reader, show ...string) (Summary, []string, error) {
 	r := reading{stream: newStream(from), allowed: allowing(show), variables: map[string]any{}, secret: map[string]bool{}}
 	err := r.object(r.part)
@@ -52,8 +51,8 @@ func Read(from io.Reader, show ...string) (Summary, []string, error) {
 	return r.summary, found, nil
 }
 
-// part reads one of the parts of a plan. Most of its bytes say twice what the
-// changes say, and are skipped.
+// part reads one section of a plan. Most sections only repeat what the changes say, and are
+// skipped.
 func (r *reading) part(name string) error {
 	switch name {
 	case "format_version":
@@ -66,7 +65,7 @@ func (r *reading) part(name string) error {
 		return nil
 	case "errored":
 		return r.Decode(&r.summary.Errored)
-	case "complete": // only Terraform writes it
+	case "complete": // only written by Terraform
 		complete := true
 		err := r.Decode(&complete)
 		r.summary.Partial = !complete
@@ -96,9 +95,9 @@ var aVersion = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
 
 func refuse(version string) error {
 	if !aVersion.MatchString(version) {
-		return errUnknown // who knows what it is
+		return errUnknown // unknown section
 	}
-	return fmt.Errorf("the plan is JSON of format version %s, which is not known", version)
+	return fmt.Errorf("the plan has JSON format version %s, which is not supported", version)
 }
 
 func (r *reading) resource() error {
@@ -118,7 +117,7 @@ func (r *reading) drift() error {
 		return err
 	}
 	if rc.Change.Actions.NoOp() {
-		return nil // it was moved, and of that the plan itself tells
+		return nil // a move, which the plan itself reports
 	}
 	d := Drift{Address: rc.Address, Deleted: rc.Change.Actions.Delete()}
 	if !d.Deleted {
@@ -132,7 +131,7 @@ func (r *reading) drift() error {
 	return nil
 }
 
-// resourceChange reads one and notes what of it is sensitive.
+// resourceChange reads one resource and records its sensitive values.
 func (r *reading) resourceChange() (*tfjson.ResourceChange, error) {
 	rc := &tfjson.ResourceChange{}
 	if err := r.Decode(rc); err != nil {
@@ -157,7 +156,7 @@ func (r *reading) output(name string) error {
 	return nil
 }
 
-// conceal takes the values away that the plan marks as sensitive in another place.
+// conceal removes values that the plan marks as sensitive elsewhere.
 func (r *reading) conceal(sensitive []string) {
 	secret := map[string]bool{}
 	for _, value := range sensitive {
@@ -166,7 +165,7 @@ func (r *reading) conceal(sensitive []string) {
 	known := sync.OnceValue(func() *redact.Set { return redact.New(sensitive...) })
 	mask := func(text string) string {
 		bare, err := strconv.Unquote(text)
-		if secret[text] || err == nil && secret[bare] { // also one that is too short for a redactor
+		if secret[text] || err == nil && secret[bare] { // even if it is too short for the mask
 			return redact.Mask
 		}
 		return known().String(text)
@@ -181,7 +180,7 @@ func (r *reading) conceal(sensitive []string) {
 	}
 }
 
-// order sorts the summary, and finds the drift that the plan answers.
+// order sorts the summary and finds the drift that the plan answers.
 func (r *reading) order() {
 	s := &r.summary
 	slices.SortStableFunc(s.Changes, func(a, b Change) int {

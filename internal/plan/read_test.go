@@ -184,7 +184,7 @@ func TestReadNamesTheVersion(t *testing.T) {
 		`{"format_version":"99.0","resource_changes":"canary"}`,
 	} {
 		_, _, err := Read(strings.NewReader(text))
-		if want := "the plan is JSON of format version 99.0, which is not known"; err == nil || err.Error() != want {
+		if want := "the plan has JSON format version 99.0, which is not supported"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

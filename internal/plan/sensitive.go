@@ -12,8 +12,8 @@ import (
 	"slipway/internal/redact"
 )
 
-// Sensitive returns the values that the output of `tofu show -json` for a state
-// marks as sensitive. Those of a plan come with its summary.
+// Sensitive returns the values that the output of `tofu show -json` for a state marks as sensitive.
+// For a plan, Read returns them with the summary.
 func Sensitive(state []byte) ([]string, error) {
 	r := reading{stream: newStream(bytes.NewReader(state))}
 	if r.state() != nil || r.end() != nil {
@@ -74,7 +74,7 @@ func (r *reading) stateResource() error {
 		return err
 	}
 	var mark any
-	// What cannot be read is taken to be sensitive.
+	// A mark that cannot be read counts as sensitive.
 	if len(resource.SensitiveValues) > 0 && json.Unmarshal(resource.SensitiveValues, &mark) != nil {
 		mark = true
 	}
@@ -89,8 +89,7 @@ func (r *reading) variable(name string) error {
 	return err
 }
 
-// configuration reads which variables are sensitive: the plan lists their values
-// without a word on that.
+// configuration reads which variables are sensitive: the plan lists their values without saying so.
 func (r *reading) configuration() error {
 	return r.object(func(name string) error {
 		if name != "root_module" {
@@ -117,25 +116,25 @@ func (r *reading) hideChange(name string, c *tfjson.Change) {
 	r.hide(name, c.After, c.AfterSensitive)
 }
 
-// hide notes what is secret of a value that mark belongs to. The name is that of a
-// variable or an output, and empty for a resource, whose attributes have names.
+// hide records the secrets in a value with that mark. name is the name of a variable or an output.
+// It is empty for a resource, whose attributes have names.
 func (r *reading) hide(name string, value, mark any) {
 	marked{name: name, found: &r.sensitive}.collect(value, mark)
 }
 
-// found are the sensitive values, sorted, each once.
+// found returns the sensitive values, sorted and without duplicates.
 func (r *reading) found() []string {
 	slices.Sort(r.sensitive)
 	return slices.Compact(r.sensitive)
 }
 
-// marked collects the texts and numbers of a value at whose place, or above, mark
-// holds true. What is marked itself is secret. What is only part of something
-// marked, such as the port of a connection, may not be: redact.Leaf decides.
+// marked collects the strings and numbers of a value that are marked, or below a mark. What is
+// marked itself is secret. What is only part of a marked value, such as the port of a connection,
+// may not be: redact.Leaf decides.
 type marked struct {
-	name   string // of the place
-	part   bool   // the mark is above
-	within bool   // a name above is one for secrets
+	name   string // name of the current position
+	part   bool   // the mark is on an enclosing value
+	within bool   // an enclosing name is used for secrets
 	found  *[]string
 }
 
@@ -144,7 +143,7 @@ func (m marked) collect(value, mark any) {
 		return
 	}
 	switch value := value.(type) {
-	case nil, bool: // as good as no secret
+	case nil, bool: // too little to be a secret
 	case map[string]any:
 		for name, child := range value {
 			below := marked{name, mark == true, m.within || redact.SecretName(m.name), m.found}
@@ -167,7 +166,7 @@ func (m marked) collect(value, mark any) {
 			below.collect(child, markBelow)
 		}
 	default:
-		// A tree of marks at a leaf marks nothing.
+		// A tree of marks on a leaf marks nothing.
 		if mark != true {
 			return
 		}
@@ -184,7 +183,7 @@ func (m marked) collect(value, mark any) {
 	}
 }
 
-// at is the mark of an attribute below one that mark belongs to.
+// at returns the mark of an attribute of the marked value.
 func at(mark any, name string) any {
 	if marks, ok := mark.(map[string]any); ok {
 		return marks[name]
@@ -192,7 +191,7 @@ func at(mark any, name string) any {
 	return mark
 }
 
-// Output returns the secrets in a sensitive output, of its JSON.
+// Output returns the secrets in the JSON of a sensitive output.
 func Output(name string, value json.RawMessage) []string {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()

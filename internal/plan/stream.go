@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// A stream is JSON that is read part by part, so that no more of it is held than
-// one resource. Numbers stay as they are written: as floating point, large ones
-// would lose digits, and a redactor would look for 1e+06.
+// A stream reads JSON part by part, so that no more than one resource is in memory. Numbers stay as
+// they are written: as floating point, large ones would lose digits, and the mask would look for
+// 1e+06.
 type stream struct{ *json.Decoder }
 
 func newStream(r io.Reader) stream {
@@ -17,23 +17,23 @@ func newStream(r io.Reader) stream {
 	return s
 }
 
-// deepest is how deep a value may be nested, which is what encoding/json allows.
+// deepest is the maximum nesting depth, which is the limit of encoding/json.
 const deepest = 10_000
 
 var errShape = errors.New("it is not JSON of the expected shape")
 
-// object reads an object, or null. For each key, value must read what belongs to it.
+// object reads an object, or null. value must read the value of each key.
 func (s stream) object(value func(key string) error) error {
 	return s.inside('{', func() error {
 		key, err := s.Token()
 		if err != nil {
 			return err
 		}
-		return value(key.(string)) // the decoder takes nothing else for a key
+		return value(key.(string)) // the decoder only accepts strings as keys
 	})
 }
 
-// array reads an array, or null. Each call of element must read one.
+// array reads an array, or null. Each call of element must read one element.
 func (s stream) array(element func() error) error { return s.inside('[', element) }
 
 func (s stream) inside(open json.Delim, each func() error) error {
@@ -53,7 +53,7 @@ func (s stream) inside(open json.Delim, each func() error) error {
 	return err
 }
 
-// skip passes over one value.
+// skip skips one value.
 func (s stream) skip() error {
 	for depth := 0; ; {
 		token, err := s.Token()
@@ -75,7 +75,7 @@ func (s stream) skip() error {
 	}
 }
 
-// end makes sure that nothing follows.
+// end ensures that nothing follows.
 func (s stream) end() error {
 	if _, err := s.Token(); !errors.Is(err, io.EOF) {
 		return errShape

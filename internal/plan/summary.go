@@ -1,7 +1,7 @@
-// Package plan reduces a plan to what may be shown: which resources change, how,
-// the names of the attributes that do, and the values of those on a list. No other
-// value of any attribute, variable or output leaves it, because a plan holds secrets
-// that nothing marks as such: docs/adr/0013-values-in-a-review.md.
+// Package plan reduces a plan to what may be shown: which resources change, how, the names of the
+// attributes that change, and the values of the attributes on an allow-list. No other value of any
+// attribute, variable or output leaves it, because a plan contains secrets that are not marked as
+// such: docs/adr/0013-values-in-a-review.md.
 package plan
 
 import "slices"
@@ -9,23 +9,23 @@ import "slices"
 // An Action is what happens to a resource.
 type Action string
 
-// The actions, those that lose something first. Summaries keep this order.
+// The actions, losses first. Summaries keep this order.
 const (
 	Delete  Action = "delete"
 	Replace Action = "replace"
-	Forget  Action = "forget"  // it is left as it is, and no longer managed
-	Unknown Action = "unknown" // one that this program has never heard of
+	Forget  Action = "forget"  // left as it is, but no longer managed
+	Unknown Action = "unknown" // an action that Slipway does not know
 	Create  Action = "create"
 	Update  Action = "update"
 	Import  Action = "import" // and nothing else
 	Move    Action = "move"   // and nothing else
 )
 
-// Actions lists all of them in their order.
+// Actions lists all actions in order.
 var Actions = []Action{Delete, Replace, Forget, Unknown, Create, Update, Import, Move}
 
-// Loses says that something is gone after the action, or can be: nobody knows
-// what an unknown action does.
+// Loses reports whether the action destroys something, or could: the effect of an unknown action is
+// not known.
 func (a Action) Loses() bool {
 	return a == Delete || a == Replace || a == Forget || a == Unknown
 }
@@ -34,24 +34,24 @@ func (a Action) Loses() bool {
 type Change struct {
 	Address    string   `json:"address"`
 	Action     Action   `json:"action"`
-	Reason     string   `json:"reason,omitempty"`     // OpenTofu's word for why, such as replace_because_tainted
-	Attributes []string `json:"attributes,omitempty"` // names of those that differ, sorted
-	Later      []string `json:"later,omitempty"`      // names of those of Attributes that are known after the apply only, sorted
-	Values     []Value  `json:"values,omitempty"`     // of those of Attributes, or of what is created, that may be shown
-	Forces     []string `json:"forces,omitempty"`     // names of those that an update cannot change, sorted
-	From       string   `json:"from,omitempty"`       // the address it had, if it is moved
+	Reason     string   `json:"reason,omitempty"`     // OpenTofu's reason code, such as replace_because_tainted
+	Attributes []string `json:"attributes,omitempty"` // names of the attributes that differ, sorted
+	Later      []string `json:"later,omitempty"`      // names of the Attributes that are only known after the apply, sorted
+	Values     []Value  `json:"values,omitempty"`     // values of Attributes, or of a created resource, that may be shown
+	Forces     []string `json:"forces,omitempty"`     // names of the attributes that force a replacement, sorted
+	From       string   `json:"from,omitempty"`       // previous address, if it is moved
 	Imported   bool     `json:"imported,omitempty"`
-	Deposed    bool     `json:"deposed,omitempty"`   // it is what a replacement left behind
-	Recreated  bool     `json:"recreated,omitempty"` // it is forgotten, and another made in its place
+	Deposed    bool     `json:"deposed,omitempty"`   // a leftover of a replacement
+	Recreated  bool     `json:"recreated,omitempty"` // forgotten and created again as a new resource
 }
 
-// A Drift is a resource that was changed behind OpenTofu's back.
+// A Drift is a resource that was changed outside of OpenTofu.
 type Drift struct {
 	Address    string   `json:"address"`
 	Deleted    bool     `json:"deleted,omitempty"`
-	Attributes []string `json:"attributes,omitempty"` // names of those that differ, sorted
-	Values     []Value  `json:"values,omitempty"`     // of those that may be shown
-	Answered   bool     `json:"answered,omitempty"`   // the plan changes it too: back, mostly
+	Attributes []string `json:"attributes,omitempty"` // names of the attributes that differ, sorted
+	Values     []Value  `json:"values,omitempty"`     // values that may be shown
+	Answered   bool     `json:"answered,omitempty"`   // the plan changes it, too: usually back
 }
 
 // A Summary is what may be shown of a plan.
@@ -59,14 +59,14 @@ type Summary struct {
 	Changes []Change `json:"changes,omitempty"` // by action, then by address
 	Outputs []string `json:"outputs,omitempty"` // names of the outputs that change, sorted
 	Drift   []Drift  `json:"drift,omitempty"`   // by address
-	Errored bool     `json:"errored,omitempty"` // the plan is not whole: it must not be applied
-	Partial bool     `json:"partial,omitempty"` // it leaves out what can only be planned after its apply
+	Errored bool     `json:"errored,omitempty"` // the plan is incomplete and must not be applied
+	Partial bool     `json:"partial,omitempty"` // it excludes what can only be planned after its apply
 }
 
-// Empty says that an apply would change nothing.
+// Empty reports whether an apply would change nothing.
 func (s Summary) Empty() bool { return len(s.Changes) == 0 && len(s.Outputs) == 0 }
 
-// Count is how many changes have that action.
+// Count returns the number of changes with that action.
 func (s Summary) Count(action Action) int {
 	n := 0
 	for _, c := range s.Changes {
@@ -77,7 +77,7 @@ func (s Summary) Count(action Action) int {
 	return n
 }
 
-// Losses lists the addresses of all that an apply loses, sorted, each once.
+// Losses lists the addresses of everything that an apply loses, sorted and without duplicates.
 func (s Summary) Losses() []string {
 	var addresses []string
 	for _, c := range s.Changes {
@@ -89,8 +89,7 @@ func (s Summary) Losses() []string {
 	return slices.Compact(addresses)
 }
 
-// Creates lists the addresses of all that an apply makes, also in the place of what it
-// loses.
+// Creates lists the addresses of everything that an apply creates, including replacements.
 func (s Summary) Creates() []string {
 	var addresses []string
 	for _, c := range s.Changes {
@@ -101,7 +100,7 @@ func (s Summary) Creates() []string {
 	return addresses
 }
 
-// Replaces lists those of Creates that take the place of something.
+// Replaces lists the addresses in Creates that replace an existing resource.
 func (s Summary) Replaces() []string {
 	var addresses []string
 	for _, c := range s.Changes {
@@ -112,8 +111,8 @@ func (s Summary) Replaces() []string {
 	return addresses
 }
 
-// Relevant is the summary less the drift that the plan leaves as it is: times,
-// states and labels that a cloud changes by itself, in most plans.
+// Relevant returns the summary without drift that the plan leaves as it is. In most plans that is
+// times, states and labels that the cloud itself changes.
 func (s Summary) Relevant() Summary {
 	s.Drift = slices.DeleteFunc(slices.Clone(s.Drift), func(d Drift) bool { return !d.Answered })
 	return s

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// table lists what a review shows of the types that we and our users build with: for each
-// type the attributes whose values nobody keeps secret, and by which a reviewer tells a
-// small change from a dear or a dangerous one. A path names what is nested, without the
-// places in lists. A ! says that only addresses are shown: a record may hold anything
-// else. What is left out on purpose: free text (descriptions, metadata, user data), URLs,
-// and ids, which tell nobody anything.
+// table lists what a review shows for the resource types that we and our users work with: for each
+// type, the attributes that are never secret and that help a reviewer tell a small change from an
+// expensive or dangerous one. A path names a nested attribute, without list indexes. A ! means that
+// only addresses are shown, because a record may contain anything else. Left out on purpose: free
+// text (descriptions, metadata, user data), URLs, and IDs, which are of no use to a reviewer.
 const table = `
 openstack_blockstorage_volume_v3     name region availability_zone size volume_type
 openstack_compute_instance_v2        name region availability_zone flavor_name image_name power_state key_pair security_groups tags network.name block_device.volume_size block_device.volume_type
@@ -82,10 +81,10 @@ const (
 	everything
 )
 
-// rules are those of one type, by path, such as disk.size.
+// rules are the rules of one type, by path, such as disk.size.
 type rules map[string]rule
 
-// has says that there is a rule for the attribute or for something in it.
+// has reports whether there is a rule for the attribute or for something in it.
 func (r rules) has(attribute string) bool {
 	for path := range r {
 		if path == attribute || strings.HasPrefix(path, attribute+".") {
@@ -113,7 +112,7 @@ var builtIn = sync.OnceValue(func() map[string]rules {
 	return types
 })
 
-// An allowList is the table, and what an environment adds to it.
+// An allowList is the table plus what an environment adds to it.
 type allowList map[string]rules
 
 // allowing adds entries such as openstack_compute_instance_v2.flavor_name.

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A Value is what the allow-list shows of an attribute that changes, or of a part of one.
-// Of what is nested there is one for each part that differs. One with a path alone says
-// that there is more to the attribute than is shown.
+// A Value is what the allow-list shows of a changed attribute or a part of it. A nested attribute
+// has one Value for each part that differs. A Value with only a path means that not everything
+// about the attribute is shown.
 type Value struct {
 	Path    string   `json:"path"`              // such as flavor_name, disk[0].size or labels["a b"]
-	Old     string   `json:"old,omitempty"`     // as it is written; empty of what is created
+	Old     string   `json:"old,omitempty"`     // as written in the plan; empty for a created resource
 	New     string   `json:"new,omitempty"`     //
 	Added   []string `json:"added,omitempty"`   // elements of a list or a set
 	Removed []string `json:"removed,omitempty"` //
-	More    int      `json:"more,omitempty"`    // elements beside those, added or removed
+	More    int      `json:"more,omitempty"`    // further elements, added or removed
 }
 
-// Attribute is the name that the path begins with.
+// Attribute returns the attribute name with which the path begins.
 func (v Value) Attribute() string {
 	if end := strings.IndexAny(v.Path, ".["); end > 0 {
 		return v.Path[:end]
@@ -25,11 +25,11 @@ func (v Value) Attribute() string {
 	return v.Path
 }
 
-// Told says that there is a value, and not only a path.
+// Told reports whether there is a value and not only a path.
 func (v Value) Told() bool { return v.Old != "" || v.New != "" || len(v.Added)+len(v.Removed) > 0 }
 
-// Concealed leaves of each value that mask would change no more than the attribute's name.
-// A part of a value is not shown either: what is around a secret tells of it.
+// Concealed reduces each value that mask would change to the attribute's name. No part of such a
+// value is shown either, because the text around a secret reveals something about it.
 func Concealed(values []Value, mask func(string) string) []Value {
 	var kept []Value
 	for _, v := range values {

@@ -1,6 +1,5 @@
-// Package printable writes texts that others made, such as the names of files in a
-// pull request, so that they are nothing but text where they are read: on a terminal,
-// in the log of a workflow, in a command to copy. In Markdown, internal/report does it.
+// Package printable makes foreign texts, such as file names from a pull request, safe to print: on
+// a terminal, in a workflow log, or in a command to copy. For Markdown, see internal/report.
 package printable
 
 import (
@@ -10,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal takes out what could steer a terminal or turn the text around. Ends of
-// lines and tabs stay.
+// Terminal removes characters that could control a terminal or reverse the text. Line breaks and
+// tabs stay.
 func Terminal(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c != '\n' && c != '\t' && hidden(c) {
@@ -21,23 +20,23 @@ func Terminal(text string) string {
 	}, text)
 }
 
-// hidden is true for what cannot be seen, other than a space.
+// hidden reports whether a character is invisible, apart from the space.
 func hidden(c rune) bool {
 	return c == utf8.RuneError || unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
 }
 
-// Line is Terminal for a text that is to stay on its line: a name.
+// Line is Terminal for a text that must stay on one line, such as a name.
 func Line(text string) string {
 	return Terminal(strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(text))
 }
 
-// command is what GitHub's runner takes for a command in the log of a job: the one at
-// the beginning of a line, the other anywhere.
+// command matches what GitHub's runner treats as a command in a job's log: one form at the
+// beginning of a line, the other anywhere.
 //
 // https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 var command = regexp.MustCompile(`(?m)^[\s\x{feff}]*::|##\[`)
 
-// Log is Terminal for what may be the log of a workflow: no line is a command there.
+// Log is Terminal for a text that may end up in a workflow log: no line of it is a command there.
 func Log(text string) string {
 	return command.ReplaceAllStringFunc(Terminal(text), func(found string) string {
 		last := len(found) - 1
@@ -47,7 +46,7 @@ func Log(text string) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Word writes a text as one word of a shell, in quotes only where it needs them.
+// Word writes a text as one shell word, with quotes only if necessary.
 func Word(text string) string {
 	switch {
 	case plainWord.MatchString(text):
@@ -58,11 +57,10 @@ func Word(text string) string {
 	return Quoted(text)
 }
 
-// Quoted writes a text as one word of a shell, always in quotes.
+// Quoted writes a text as one shell word, always with quotes.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// ansiC writes a word with what cannot be seen: $'…', which Bash, Zsh and POSIX of
-// 2024 read.
+// ansiC quotes a word with invisible characters as $'…', which Bash, Zsh and POSIX 2024 support.
 func ansiC(text string) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder

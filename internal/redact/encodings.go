@@ -14,19 +14,18 @@ import (
 )
 
 const (
-	// shortest is the length from which a value is recognised in its encodings.
+	// shortest is the minimum length of a value whose encodings are recognised.
 	shortest = 8
-	// shortestPlain is the length from which a value is recognised as it is.
+	// shortestPlain is the minimum length of a value that is recognised as it is.
 	shortestPlain = 4
-	// Of a value that is longer than common, only the commonest encodings are
-	// looked for; of one longer than lined, no line for its own sake.
+	// For a value longer than common, only the most common encodings are searched. A value longer
+	// than lined is not searched line by line.
 	common = 4 << 10
 	lined  = 4 << 10
 )
 
-// formsOf lists everything by which a value is recognised. A structured value, such
-// as a configuration file, is no secret in every part: its parts are added on
-// their own.
+// formsOf lists every form in which a value is recognised. Not every part of a structured value,
+// such as a configuration file, is secret: its parts are added separately.
 func formsOf(value string, structured bool) []form {
 	var forms []form
 	untrimmed := value
@@ -40,7 +39,7 @@ func formsOf(value string, structured bool) []form {
 	}
 	list := encodings(value)
 	if value != untrimmed {
-		// A key that ends in a line break is encoded with it.
+		// A key that ends in a line break is encoded together with it.
 		list = append(list, base64.StdEncoding.EncodeToString([]byte(untrimmed)), base64.URLEncoding.EncodeToString([]byte(untrimmed)))
 	}
 	for _, encoded := range list {
@@ -50,7 +49,7 @@ func formsOf(value string, structured bool) []form {
 	return forms
 }
 
-// lineStarts are the places in the meaning of a value where its lines begin.
+// lineStarts returns the positions in a value's meaning at which its lines begin.
 func lineStarts(value string) (at []int) {
 	n := 0
 	for line := range strings.Lines(value) {
@@ -61,12 +60,12 @@ func lineStarts(value string) (at []int) {
 	return at
 }
 
-// spellings are the ways to write a value whose reading is not surely the same:
-// where its own characters look like an escape.
+// spellings lists the spellings of a value that could be read differently, because some of its own
+// characters look like an escape.
 func spellings(value string) []string {
 	list := []string{value}
 	if valid := string([]rune(value)); valid != value {
-		list = append(list, valid) // as encoders of JSON write what is no UTF-8
+		list = append(list, valid) // how JSON encoders write invalid UTF-8
 	}
 	if len(value) > common || !strings.ContainsAny(value, "\\%&${}\x1b") {
 		return list
@@ -81,7 +80,7 @@ func allSpellings(value string) (list []string) {
 		list = append(list, quotations(q)...) // JSON within JSON
 	}
 	query := url.QueryEscape(value)
-	var each strings.Builder // byte by byte, where no two make an escape
+	var each strings.Builder // byte by byte, so that no two bytes form an escape
 	for i := range len(value) {
 		each.WriteString("%" + hex.EncodeToString([]byte{value[i]}))
 	}
@@ -89,8 +88,8 @@ func allSpellings(value string) (list []string) {
 	return append(list, query, url.PathEscape(value), url.QueryEscape(query), html.EscapeString(value), strings.ReplaceAll(value, "'", `'\''`))
 }
 
-// quotations are text within the double quotes of JSON, with and without its
-// escapes for HTML, of Go, and of OpenTofu's language.
+// quotations returns text as the content of a double-quoted string: in JSON with and without its
+// HTML escapes, in Go, and in OpenTofu's language.
 func quotations(text string) []string {
 	var raw bytes.Buffer
 	encoder := json.NewEncoder(&raw)
@@ -98,7 +97,7 @@ func quotations(text string) []string {
 	// A string always encodes.
 	_ = encoder.Encode(text)
 	escaped, _ := json.Marshal(text)
-	// What stands between the first quote and the last: the encoder ends its line.
+	// Keep what is between the first and the last quote: the encoder adds a line break.
 	unquote := func(s string) string { return s[1:strings.LastIndexByte(s, '"')] }
 	template := strings.NewReplacer("${", "$${", "%{", "%%{")
 	return []string{
@@ -109,7 +108,7 @@ func quotations(text string) []string {
 	}
 }
 
-// encodings lists text in the digits and alphabets that programs print bytes in.
+// encodings lists text in the digits and alphabets in which programs print bytes.
 func encodings(text string) []string {
 	list := []string{hex.EncodeToString([]byte(text))}
 	if len(text) > common {
@@ -141,8 +140,8 @@ func encodings(text string) []string {
 	return list
 }
 
-// decimals are the bytes as Go prints a slice of them, and JSON an array: what
-// stands between them is passed over.
+// decimals returns the bytes as Go prints a slice of them and JSON an array. The separators are
+// skipped when reading.
 func decimals(text string) string {
 	var b []byte
 	for i := range len(text) {
@@ -151,12 +150,12 @@ func decimals(text string) string {
 	return string(b)
 }
 
-// cores64 are the characters that text alone decides where it is part of something
-// longer, such as the password in user:password.
+// cores64 returns the characters that text alone determines when it is part of something longer,
+// such as the password in user:password.
 func cores64(encoding *base64.Encoding, text string) (list []string) {
 	for offset := range 3 {
 		shifted := encoding.EncodeToString(append(make([]byte, offset), text...))
-		// Each character holds 6 bits of the bytes' 8.
+		// Each character encodes 6 of the bytes' 8 bits.
 		list = append(list, shifted[(offset*8+5)/6:(offset+len(text))*8/6])
 	}
 	return list

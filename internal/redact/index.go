@@ -5,45 +5,44 @@ import (
 	"math/bits"
 )
 
-// seed is how many significant bytes are looked up at each place of a text. A
-// pattern has no fewer.
+// seed is how many significant bytes are looked up at each position of a text. No pattern is
+// shorter.
 const seed = 8
 
 const (
-	// A pattern that is longer than longest is known by its pieces, too, so that a
-	// part of a long value does not pass and little needs to be held back.
+	// A pattern longer than longest is also recognised by its pieces, so that a part of a long
+	// value does not slip through and little needs to be held back.
 	longest = 96
-	// piece is how many bytes in a row make a piece, from one of its starts.
+	// piece is how many consecutive bytes make a piece, counted from one of its starts.
 	piece = 24
-	// widest gap of bytes that are passed over within one value: a line break and a
-	// deep indentation.
+	// widest is the largest gap of skipped bytes within one value: a line break and a deep
+	// indentation.
 	widest = 128
-	// Of a seed that a long pattern repeats, so many places are looked up.
+	// When a long pattern repeats a seed, at most this many positions are looked up.
 	repeats = 8
 )
 
-// A start is a place in a pattern from which it is recognised.
+// A start is a position in a pattern from which it is recognised.
 type start struct {
-	key     uint64 // the seed there
+	key     uint64 // the seed at this position
 	pattern int32
-	at      int32 // of the pattern's bytes
-	need    int32 // how many must follow one another
-	next    int32 // the next start of the same key, or -1
+	at      int32 // position in the pattern's bytes
+	need    int32 // how many consecutive bytes must match
+	next    int32 // the next start with the same key, or -1
 }
 
-// An index finds the starts of patterns by their seeds. It is our own because the
-// libraries that look for many patterns build their tables anew for each further
-// one, and search a whole text: none keeps its state from one write to the next.
-// A bitmap that fits the cache says for almost every place of a text that no
-// pattern starts there.
+// An index finds the starts of patterns by their seeds. It is our own code because libraries for
+// multi-pattern search rebuild their tables for each added pattern and search a whole text: none
+// keeps its state from one write to the next. For nearly every position of a text, a bitmap that
+// fits the CPU cache shows that no pattern starts there.
 type index struct {
 	patterns [][]byte
-	owners   []int32 // the value that each pattern tells of
+	owners   []int32 // the value that each pattern belongs to
 	starts   []start
 	slots    []int32  // by hash of the key: first start, or -1
 	bitmap   []uint64 // by hash of the key
 	prefixes []uint64 // by hash of the first 1 to 7 bytes of each seed
-	shift    uint     // that makes a number of a bit of a hash
+	shift    uint     // turns a hash into a bit number
 	known    map[string]bool
 }
 
@@ -78,9 +77,9 @@ func (x *index) slot(key uint64) int {
 
 // A form is one spelling of a value.
 type form struct {
-	bytes  []byte // that it means
-	pieces bool   // any long part of it is as secret as the whole
-	lines  []int  // where its lines begin
+	bytes  []byte // what the spelling means
+	pieces bool   // any long part is as secret as the whole
+	lines  []int  // positions at which its lines begin
 }
 
 func (x *index) add(f form, owner int32) {
@@ -88,7 +87,8 @@ func (x *index) add(f form, owner int32) {
 	if len(p) < seed {
 		return
 	}
-	// A long one is known by its own bytes only once; a map must not hold it again.
+	// Only the bytes of a long pattern are compared, so that the map does not store it a second
+	// time.
 	if len(p) <= longest {
 		if x.known[string(p)] {
 			return
@@ -146,8 +146,7 @@ func (x *index) mark(key uint64) {
 	}
 }
 
-// grow doubles the tables, so that adding one value after the other costs as much
-// as adding all at once.
+// grow doubles the tables, so that adding values one by one costs as much as adding all together.
 func (x *index) grow() {
 	x.size(len(x.bitmap) * 64 * 4)
 	for i := range x.starts {
@@ -167,16 +166,15 @@ func set(bitmap []uint64, bit uint64) { bitmap[bit>>6] |= 1 << (bit & 63) }
 
 func has(bitmap []uint64, bit uint64) bool { return bitmap[bit>>6]&(1<<(bit&63)) != 0 }
 
-// A found is how far a text follows a pattern.
+// A found is how far a text matches a pattern.
 type found struct {
-	count int  // bytes of the pattern
-	end   int  // of the text, after the last of them
-	open  bool // the text ends there: it may go on
+	count int  // matched bytes of the pattern
+	end   int  // position in the text after the last match
+	open  bool // the text ends there, so the match may continue
 }
 
-// follow compares what text means from a place on with a pattern. The place may be
-// before the text, by what was passed over already. Last says that nothing more
-// will be written.
+// follow compares the meaning of text from a position on with a pattern. The position may be before
+// the text by the number of bytes skipped so far. last means that nothing more will be written.
 func follow(text []byte, from int, pattern []byte, last bool) found {
 	f := found{end: from}
 	for i := max(from, 0); f.count < len(pattern); {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// most is how long a value may be to be read as YAML, whose parser is slow.
+	// most is the maximum length of a value that is read as YAML, whose parser is slow.
 	most = 256 << 10
-	// mostLines is how many lines of a value are known on their own.
+	// mostLines is how many lines of a value are recognised on their own.
 	mostLines = 64
 )
 
-// Parts are the secrets that a secret value is made of: the leaves of JSON, YAML
-// and dotenv, the passwords of URLs and of the like, the private keys of several,
-// and lines. Structured says that the rest of the value is no secret on its own.
+// Parts returns the secrets inside a secret value: the leaves of JSON, YAML and dotenv, the
+// passwords of URLs and connection strings, each of several private keys, and lines. structured
+// means that the rest of the value is not secret on its own.
 func Parts(value string) (parts []string, structured bool) {
 	for _, read := range []func(string) ([]string, bool){jsonParts, pemParts, yamlParts, dotenvParts} {
 		if parts, ok := read(value); ok {
@@ -46,12 +46,12 @@ func Parts(value string) (parts []string, structured bool) {
 	return parts, false
 }
 
-// leaf adds what is secret of a leaf. One that is made of others is looked into,
-// whatever it is called.
+// leaf adds what is secret in a leaf. A leaf that has parts itself is searched, whatever its name
+// is.
 func leaf(parts []string, name string, within bool, value string) []string {
 	if Leaf(name, within, value) {
 		parts = append(parts, value)
-		if name == "auth" { // of a Docker registry
+		if name == "auth" { // Docker registry credentials
 			if _, password, ok := strings.Cut(decode64(value), ":"); ok {
 				parts = append(parts, password)
 			}
@@ -64,7 +64,7 @@ func leaf(parts []string, name string, within bool, value string) []string {
 	return parts
 }
 
-// decode64 is empty for what is no base64.
+// decode64 returns "" if the value is not base64.
 func decode64(value string) string {
 	data, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {
@@ -73,7 +73,7 @@ func decode64(value string) string {
 	return string(data)
 }
 
-// jsonParts reads token by token: as deep as a value may be nested, it is read once.
+// jsonParts reads token by token, so that a value is read only once, however deeply it is nested.
 func jsonParts(value string) (parts []string, ok bool) {
 	if !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "[") && !strings.HasPrefix(value, `"`) {
 		return nil, false
@@ -81,9 +81,9 @@ func jsonParts(value string) (parts []string, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(value))
 	decoder.UseNumber()
 	type level struct {
-		object, key bool // key: one comes next
+		object, key bool // key: the next token is a key
 		name        string
-		within      bool // something for secrets
+		within      bool // below a name for secrets
 	}
 	stack := []level{{}}
 	for {
@@ -122,7 +122,7 @@ func jsonParts(value string) (parts []string, ok bool) {
 	}
 }
 
-// pemParts takes the private keys out of several blocks.
+// pemParts returns each of several private keys.
 func pemParts(value string) (parts []string, ok bool) {
 	blocks := pemBlock.FindAllString(value, -1)
 	for _, block := range blocks {
@@ -153,7 +153,7 @@ func yamlParts(value string) (parts []string, ok bool) {
 	}
 }
 
-// nodeParts does not follow aliases: what they stand for is read where it is.
+// nodeParts does not follow aliases: their targets are read where they are defined.
 func nodeParts(parts []string, name string, within bool, node *yaml.Node) []string {
 	switch node.Kind {
 	case yaml.ScalarNode:
@@ -176,7 +176,7 @@ func nodeParts(parts []string, name string, within bool, node *yaml.Node) []stri
 
 var dotenvLine = regexp.MustCompile(`^(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*)$`)
 
-// dotenvParts reads NAME=value lines, also below [sections], as in an INI file.
+// dotenvParts reads NAME=value lines, also below [sections] as in an INI file.
 func dotenvParts(value string) (parts []string, ok bool) {
 	for line := range strings.Lines(value) {
 		line = strings.TrimSpace(line)
@@ -199,15 +199,15 @@ func dotenvParts(value string) (parts []string, ok bool) {
 
 var (
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#@]*)@`)
-	// A password that should have been escaped, and was not.
+	// A password that should have been escaped but was not.
 	unescaped = regexp.MustCompile(`://[^\s/?#@:]*:(\S+)@`)
 	anyURL    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]+`)
 	mysql     = regexp.MustCompile(`^[^\s:@/]+:(\S+)@(?:(?:tcp|tcp6|unix)\([^)]*\)|[A-Za-z0-9.-]+(?::[0-9]+)?)/\S*$`)
 	parameter = regexp.MustCompile(`([A-Za-z_][\w .-]*?)\s*=\s*("[^"]*"|'[^']*'|[^\s;&,"']+)`)
 )
 
-// addressParts are the passwords in a URL, and in the other strings by which one
-// connects. The host, the port, the user and the database are none.
+// addressParts returns the passwords in a URL or another kind of connection string. Host, port,
+// user and database are not secret.
 func addressParts(value string) (parts []string, ok bool) {
 	if len(value) > lined || strings.Contains(value, "\n") {
 		return nil, false
@@ -216,7 +216,7 @@ func addressParts(value string) (parts []string, ok bool) {
 	for _, m := range all {
 		user, password, two := strings.Cut(m[1], ":")
 		if !two {
-			// A token can stand in the place of the user.
+			// A token may be used as the user name.
 			parts = leaf(parts, "", false, user)
 			continue
 		}
@@ -238,7 +238,7 @@ func addressParts(value string) (parts []string, ok bool) {
 	return parts, ok || anyURL.MatchString(value)
 }
 
-// escaped is a password as it stands in a URL, and as it is.
+// escaped adds a password as it is written in a URL and unescaped.
 func escaped(parts []string, password string) []string {
 	parts = append(parts, password)
 	if plain, err := url.PathUnescape(password); err == nil && plain != password {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A text is read as what it says, not as how that is spelled: escapes are
-// resolved, and what programs put in between when they wrap, quote or list a
-// value is passed over. Values and output are read in the same way, so that one
-// pattern finds a value in JSON, in JSON within JSON, in a URL and across lines.
+// A text is read for what it means, not for how it is spelled: escapes are resolved, and characters
+// that programs insert when they wrap, quote or list a value are skipped. Values and output are
+// read in the same way, so that one pattern finds a value in JSON, in JSON within JSON, in a URL
+// and across lines.
 const (
 	passed      = 0 // white space, control characters, quotes, and , : +
 	significant = 1
@@ -31,19 +31,19 @@ var kinds = func() (k [256]byte) {
 	return k
 }()
 
-// longestEscape bounds how far is looked ahead for the end of an escape.
+// longestEscape limits how far to look ahead for the end of an escape.
 const longestEscape = 40
 
-// A step is one of a reading: the bytes that the next size bytes of the
-// text stand for, less those that are passed over.
+// A step is one step of reading: the meaning of the next size bytes of the text, without skipped
+// bytes.
 type step struct {
 	bytes [utf8.UTFMax]byte
 	n     int
 	size  int
-	open  bool // the text ends before the escape surely does
+	open  bool // the text ends before the escape is complete
 }
 
-// next takes one step in a text that is not empty.
+// next reads one step of a text that is not empty.
 func next(text []byte) step {
 	b := text[0]
 	switch kinds[b] {
@@ -65,7 +65,7 @@ func escape(text []byte) step {
 	default:
 		t = step{bytes: [4]byte{text[0]}, n: 1, size: 1}
 	}
-	// Each round resolves one more of the encodings around: &amp;lt; and %253C.
+	// Each iteration resolves one more nested encoding, as in &amp;lt; and %253C.
 	for t.size < longestEscape {
 		var code rune
 		size := 0
@@ -84,7 +84,7 @@ func escape(text []byte) step {
 		} else {
 			t = character(code, more)
 		}
-		if code == '\\' { // %5Cu00e9 is an escape of JSON in a URL
+		if code == '\\' { // %5Cu00e9 is a JSON escape in a URL
 			rest := text[more:min(len(text), more+longestEscape)]
 			inner := backslash(append([]byte{'\\'}, rest...))
 			inner.size += more - 1
@@ -103,8 +103,8 @@ func character(code rune, size int) step {
 	return t
 }
 
-// backslash reads the escapes of JSON, Go, C and shells. A backslash that
-// escapes none of theirs is passed over.
+// backslash reads the escapes of JSON, Go, C and shells. A backslash that escapes nothing in any of
+// them is skipped.
 func backslash(text []byte) step {
 	if len(text) == 1 {
 		return step{size: 1, open: true}
@@ -131,7 +131,7 @@ func backslash(text []byte) step {
 			return surrogates(text, code)
 		}
 		return character(code, 2+size)
-	case c <= '3': // three digits, or none
+	case c <= '3': // exactly three digits
 		code := rune(0)
 		for i := 1; i < 4; i++ {
 			if i == len(text) {
@@ -147,7 +147,7 @@ func backslash(text []byte) step {
 	return step{size: 1}
 }
 
-// surrogates reads the second half of \ud83d\ude00, of which the first is code.
+// surrogates reads the second half of \ud83d\ude00. The first half is code.
 func surrogates(text []byte, code rune) step {
 	at := 6
 	for at < len(text) && at < longestEscape/2 && text[at] == '\\' {
@@ -170,7 +170,7 @@ func surrogates(text []byte, code rune) step {
 	return character(pair, at+1+size)
 }
 
-// hexadecimal reads a number of that many digits; size is 0 if there is none.
+// hexadecimal reads a number of exactly that many digits; size is 0 if there is none.
 func hexadecimal(text []byte, digits int) (code rune, size int, open bool) {
 	for i := range digits {
 		if i == len(text) {
@@ -234,7 +234,7 @@ func entity(text []byte) (code rune, size int, open bool) {
 	return 0, 0, at == len(text)
 }
 
-// colour passes over a terminal's control sequence, such as ESC [ 31 m.
+// colour skips a terminal's control sequence, such as ESC [ 31 m.
 func colour(text []byte) step {
 	if len(text) == 1 {
 		return step{size: 1, open: true}
@@ -253,8 +253,8 @@ func colour(text []byte) step {
 	return step{size: 1}
 }
 
-// meaning reads a value as a whole. As what follows it in an output may complete an
-// escape that the value only begins, sure is the reading without that end.
+// meaning reads a complete value. If the value ends with the beginning of an escape, the text after
+// it may complete that escape: sure is the reading without that end.
 func meaning(value string) (whole, sure []byte) {
 	text := []byte(value)
 	all := make([]byte, 0, len(text))

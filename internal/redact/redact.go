@@ -1,19 +1,17 @@
-// Package redact keeps secrets out of all that leaves a stage.
-//
-// A Set knows the secret values. Its Writer goes around an output and replaces
-// each value, in every spelling of reading.go and every encoding of encodings.go,
-// by three asterisks, however the output is cut into writes and lines.
-//
+// Package redact masks secrets in everything that a stage outputs.
+// A Set contains the secret values. Its Writer wraps an output and replaces each value with three
+// asterisks, in every spelling of reading.go and every encoding of encodings.go, however the output
+// is split into writes and lines.
 // # What it does not see
+//   - values of fewer than 4 bytes, and encodings of values of fewer than 8: masking
+//     them would mask ordinary text. Skipped counts the former;
+//   - parts of values: a value of up to 96 bytes is only recognised as a whole, a
+//     longer one by 31 consecutive bytes (55 if it is longer than 1 KiB);
+//   - a value that a program compressed, encrypted, hashed, reversed or wrote in
+//     UTF-16, in EBCDIC, or in a nested encoding that is not listed.
 //
-//   - values of fewer than 4 bytes, and encodings of those of fewer than 8: they
-//     would mask ordinary text. Skipped counts the former;
-//   - parts of values: of one that means up to 96 bytes all of it must be there, of
-//     a longer one 31 bytes in a row (55 of one longer than 1 KiB);
-//   - a value that a program compressed, encrypted, hashed or reversed, or that
-//     stands in UTF-16, in EBCDIC, or in an encoding of an encoding that is not listed.
-//
-// It is this large because what counts as a value, its encodings and the search for them depend on each other.
+// It is this large because what counts as a value, its encodings and the search for them depend on
+// each other.
 package redact
 
 import (
@@ -23,11 +21,10 @@ import (
 	"sync"
 )
 
-// Mask stands for a secret, and for several that touch.
+// Mask replaces a secret, or several adjacent ones.
 const Mask = "***"
 
-// A Set knows the secrets. Any number of goroutines may use it at once, also while
-// it learns more.
+// A Set contains the secrets. It is safe for concurrent use, also while values are added.
 type Set struct {
 	mu      sync.RWMutex
 	index   *index
@@ -37,15 +34,15 @@ type Set struct {
 	skipped int
 }
 
-// New makes a set of secret values. Duplicates and empty values are fine.
+// New returns a set of secret values. Duplicates and empty values are allowed.
 func New(values ...string) *Set {
 	s := &Set{index: newIndex(), short: newShorts(), seen: map[string]bool{}}
 	s.Add(values...)
 	return s
 }
 
-// Add has the set, and every writer that was made of it, know more values. What a
-// value costs does not depend on how many are known already.
+// Add adds values to the set and to every writer created from it. The cost of adding a value does
+// not depend on the size of the set.
 func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +66,7 @@ func (s *Set) add(value string) {
 	s.values = append(s.values, trimmed)
 	if all, _ := meaning(trimmed); len(all) < seed {
 		s.short.add(trimmed[:min(len(trimmed), longest)], owner)
-		if len(trimmed) >= shortest && len(trimmed) <= longest { // punctuation, for the most part
+		if len(trimmed) >= shortest && len(trimmed) <= longest { // mostly punctuation
 			for _, spelling := range allSpellings(trimmed) {
 				s.short.add(spelling, owner)
 			}
@@ -85,24 +82,24 @@ func (s *Set) add(value string) {
 	}
 }
 
-// Skipped is how many values were too short to be recognised.
+// Skipped returns how many values were too short to be recognised.
 func (s *Set) Skipped() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.skipped
 }
 
-// String is s without its secrets: for error texts and summaries.
+// String returns text with its secrets masked. It is meant for error texts and summaries.
 func (s *Set) String(text string) string {
 	var out buffer
 	w := s.Writer(&out)
-	// A buffer takes everything.
+	// Writing to a buffer cannot fail.
 	_, _ = io.WriteString(w, text)
 	_ = w.Flush()
 	return string(out)
 }
 
-// Leave has the set never learn these values.
+// Leave excludes these values from the set for good.
 func (s *Set) Leave(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +108,8 @@ func (s *Set) Leave(values ...string) {
 	}
 }
 
-// Found are the values that are in a text as a whole, as they were added or as
-// parts of such.
+// Found returns the values that occur in a text as a whole, whether they were added or are parts of
+// added ones.
 func (s *Set) Found(text string) []string {
 	var found []string
 	w := s.Writer(io.Discard)
@@ -130,7 +127,6 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Writer returns a writer that hands on to w what it may. It holds back only
-// what can still turn out to be part of a secret: Flush hands that on at the
-// end. It must not be used by two goroutines at once.
+// Writer returns a writer that masks what it passes on to w. It holds back only what may still turn
+// out to be part of a secret; Flush passes that on at the end. It is not safe for concurrent use.
 func (s *Set) Writer(w io.Writer) *Writer { return &Writer{set: s, to: w} }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// What is secret is decided here, and nowhere else: docs/adr/0009-what-is-secret.md
-// says why. A whole value that somebody called secret is one, unless it is public by
-// its kind. Of a value that is made of others, such as a kubeconfig, a leaf is
-// secret by its name, or by not being ordinary.
+// The only place that decides what is secret; docs/adr/0009-what-is-secret.md explains why. A whole
+// value that somebody marked as secret is secret, unless its kind is public. In a value that
+// consists of others, such as a kubeconfig, a leaf is secret if its name says so or if it is not an
+// ordinary word.
 
 var (
 	secretName = regexp.MustCompile(`(?i)pass(word|wd|phrase|code)?s?$|^pass|pwd|secret|token|private|credential|api.?key|access.?key|master.?key|(^|[^a-z])key$|key.?data|^auth$|authorization|signature|^sig$|cookie|session|salt|^pin$|otp|psk|connection.?string|dsn$`)
 	openName   = regexp.MustCompile(`(?i)(^|[^a-z])(host|port|database|db|region|zone|endpoint|server|address|addr|ip|ipv4|ipv6|email|type|kind|scheme|protocol|sslmode|version|namespace|project|cluster|context|id|url|uri|path|name|algorithm|method|engine|plan|size|flavor|status|state|domain|tenant|login|description|label|network|subnet)s?$|users?$|user_?name$|host_?name$|db_?name$|apiVersion$|Host$|Name$`)
-	// about is what ends a name of something that is told about a secret.
+	// about matches the end of names for facts about a secret rather than the secret.
 	about      = regexp.MustCompile(`(?i)(uri|url|name|type|path|host|port|length|version|expir(y|es|ation)|enabled|policy|file|algorithm)$`)
 	publicName = regexp.MustCompile(`(?i)public|cert(ificate)?(_?pem|.?authority)?(.?data)?$|^ca(_pem|_cert|_certificate)?$|fingerprint`)
 
@@ -26,20 +26,19 @@ var (
 	pemBlock  = regexp.MustCompile(`(?s)-----BEGIN ([A-Z0-9 ]+)-----.*?-----END [A-Z0-9 ]+-----`)
 )
 
-// ordinary words say nothing, whatever they are called.
+// ordinary words reveal nothing, whatever their name is.
 var ordinary = map[string]bool{"true": true, "false": true, "null": true, "none": true, "nil": true, "yes": true, "no": true, "on": true, "off": true, "undefined": true}
 
-// Whole says whether a value that somebody called secret is one: nearly always. The
-// user "backend" and the host of a database are not, whoever marks them.
+// Whole reports whether a value that somebody marked as secret really is secret. Nearly always it
+// is. The user "backend" and the host of a database are not, whoever marks them.
 func Whole(name, value string) bool {
 	value = strings.TrimSpace(value)
 	open := openName.MatchString(name) && usual(value)
 	return !ordinary[strings.ToLower(value)] && !public(value) && !open
 }
 
-// Leaf says whether a text that is part of a secret value is secret on its own. The
-// name is what it is called there, or empty; within says that SecretName holds of
-// something around it.
+// Leaf reports whether a part of a secret value is secret on its own. name is the part's name, or
+// empty; within means that SecretName is true for an enclosing name.
 func Leaf(name string, within bool, value string) bool {
 	value = strings.TrimSpace(value)
 	switch {
@@ -55,13 +54,12 @@ func Leaf(name string, within bool, value string) bool {
 	return within || !usual(value)
 }
 
-// SecretName says that a name is one for secrets, such as passwords.
+// SecretName reports whether a name is used for secrets, such as passwords.
 func SecretName(name string) bool {
 	return secretName.MatchString(name) && !publicName.MatchString(name) && !about.MatchString(name)
 }
 
-// Key says whether the key of a map, all of which is secret, is secret on its own:
-// it is if it looks made up.
+// Key reports whether a key of a secret map is secret on its own, which it is if it looks random.
 func Key(name string) bool {
 	for _, part := range strings.FieldsFunc(name, func(c rune) bool { return strings.ContainsRune("-_./: ", c) }) {
 		digits, letters := 0, 0
@@ -80,8 +78,8 @@ func Key(name string) bool {
 	return false
 }
 
-// usual says that a text is a short word, a small number, or the name or
-// number of a host: to mask it wherever it comes up would hide more than a secret.
+// usual reports whether a text is a short word, a small number, or a host's name or address.
+// Masking it wherever it occurs would hide more than a secret.
 func usual(value string) bool {
 	if word.MatchString(value) || smallest.MatchString(value) || hostname.MatchString(value) {
 		return true
@@ -96,8 +94,8 @@ func usual(value string) bool {
 	return err == nil
 }
 
-// public says that a value is public by its kind: public keys, certificates, age
-// recipients, and lines of known_hosts.
+// public reports whether a value's kind is public: public keys, certificates, age recipients and
+// known_hosts lines.
 func public(value string) bool {
 	switch {
 	case strings.HasPrefix(value, "age1"):

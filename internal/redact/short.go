@@ -1,11 +1,10 @@
 package redact
 
-// shorts are values that mean too little to be looked for in any spelling but
-// their own.
+// shorts are values that are too short to be searched in any other spelling.
 type shorts struct {
 	values   map[[shortestPlain]byte][]shortValue // by their first bytes
-	first    [1 << 10]uint64                      // which two bytes one begins with
-	prefixes map[string]bool                      // that are not whole
+	first    [1 << 10]uint64                      // the first two bytes of the values
+	prefixes map[string]bool                      // prefixes of values, not whole values
 	known    map[string]bool
 	longest  int
 }
@@ -33,7 +32,7 @@ func (s *shorts) add(text string, owner int32) {
 	s.longest = max(s.longest, len(text))
 }
 
-// find tells of each value in text.
+// find calls each for every value in text.
 func (s *shorts) find(text []byte, each func(begin int, v shortValue)) {
 	for i := 0; i+shortestPlain <= len(text); i++ {
 		if !has(s.first[:], uint64(text[i])<<8|uint64(text[i+1])) {
@@ -47,7 +46,7 @@ func (s *shorts) find(text []byte, each func(begin int, v shortValue)) {
 	}
 }
 
-// hold is where text ends in the beginning of a value.
+// hold returns where the end of text is the beginning of a value.
 func (s *shorts) hold(text []byte) int {
 	most := min(s.longest-1, len(text))
 	for less := range most {

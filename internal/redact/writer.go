@@ -10,34 +10,34 @@ import (
 type Writer struct {
 	set     *Set
 	to      io.Writer
-	tell    func(owner int32) // of each value that is there as a whole, if not nil
-	text    []byte            // what is held back, and then what is written
-	spans   []span            // of text, to be masked
-	runs    []run             // long patterns that text followed to its end
-	masking bool              // what was handed on last was the mask
-	out     []byte            // scratch, as the rest
-	sig     []byte            // the bytes that text means
-	pos     []int32           // and where in text each of them begins
+	tell    func(owner int32) // if not nil, called for each value found as a whole
+	text    []byte            // what is held back, followed by what is written
+	spans   []span            // parts of text to mask
+	runs    []run             // long patterns that match up to the end of text
+	masking bool              // the last output was the mask
+	out     []byte            // scratch, like the fields below
+	sig     []byte            // the meaning of text
+	pos     []int32           // where in text each byte of sig begins
 	inner   []int32           // where a value may begin within an escape
-	passed  map[int32]int     // by long pattern: the end of what was followed
+	passed  map[int32]int     // by long pattern: the end of the last match
 	last    bool              // nothing more will be written
 }
 
 // A span is a part of text, from its first byte to the one after its last.
 type span struct{ begin, end int }
 
-// A run is a long pattern that was masked up to the end of what had been written.
+// A run is a long pattern that is masked up to the end of what has been written.
 type run struct {
 	pattern int32
-	at      int  // of the pattern: what would be next
-	from    int  // of text
-	whole   bool // it was followed from its beginning
+	at      int  // position in the pattern that must match next
+	from    int  // position in text
+	whole   bool // the match started at the pattern's beginning
 }
 
-// portion is how much is looked at at once: what that takes fits the cache.
+// portion is how much text is searched in one go, so that the working data fits the CPU cache.
 const portion = 16 << 10
 
-// Write takes all of p, unless the writer below fails.
+// Write consumes all of p, unless the underlying writer fails.
 func (w *Writer) Write(p []byte) (int, error) {
 	for part := range slices.Chunk(p, portion) {
 		w.text = append(w.text, part...)
@@ -48,7 +48,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush ends the stream: what is still held is handed on.
+// Flush ends the stream and writes what was held back.
 func (w *Writer) Flush() error {
 	w.last = true
 	err := w.release(w.look())
@@ -56,7 +56,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// look finds the secrets in text, and returns from where on it must be held back.
+// look finds the secrets in text, and returns the position from which text must be held back.
 func (w *Writer) look() (hold int) {
 	w.set.mu.RLock()
 	defer w.set.mu.RUnlock()
@@ -86,7 +86,7 @@ func (w *Writer) look() (hold int) {
 		return len(w.text)
 	}
 	for _, r := range w.runs {
-		hold = min(hold, r.from) // what is passed over may stand within the value
+		hold = min(hold, r.from) // skipped bytes may be within the value
 	}
 	hold = min(hold, w.set.short.hold(w.text))
 	var tail [seed]byte
@@ -104,8 +104,7 @@ func (w *Writer) look() (hold int) {
 	return hold
 }
 
-// read fills sig, pos and inner, and returns where an escape begins that the text
-// does not end.
+// read fills sig, pos and inner, and returns the position of an escape that text does not complete.
 func (w *Writer) read() (open int) {
 	text := w.text
 	if cap(w.sig) < len(text)+4 {
@@ -140,8 +139,8 @@ func (w *Writer) read() (open int) {
 	return len(text)
 }
 
-// probe looks for patterns that start at a place of text where key is. It returns
-// from where on text must be held back for one that may go on.
+// probe looks for patterns that start with key at a position of text. It returns the position from
+// which text must be held back because a match may continue.
 func (w *Writer) probe(key uint64, at int) (hold int) {
 	x := w.set.index
 	hold = len(w.text)
@@ -149,7 +148,7 @@ func (w *Writer) probe(key uint64, at int) (hold int) {
 		s := &x.starts[i]
 		pattern := x.patterns[s.pattern][s.at:]
 		long := len(x.patterns[s.pattern]) > longest
-		// What repeats itself is followed once.
+		// A repeating pattern is followed only once.
 		if at < w.passed[s.pattern]-seed {
 			continue
 		}
@@ -173,7 +172,7 @@ func (w *Writer) probe(key uint64, at int) (hold int) {
 	return hold
 }
 
-// within looks for patterns that start within what else is an escape.
+// within looks for patterns that start inside something that otherwise reads as an escape.
 func (w *Writer) within(at int) (hold int) {
 	var key [seed]byte
 	n := 0
@@ -204,7 +203,7 @@ func (w *Writer) within(at int) (hold int) {
 	return w.probe(window, at)
 }
 
-// goOn follows the patterns that the earlier writes followed to their end.
+// goOn continues the matches that reached the end of earlier writes.
 func (w *Writer) goOn() {
 	left := w.runs[:0]
 	for _, r := range w.runs {
@@ -232,7 +231,7 @@ func (w *Writer) follows(pattern int32, end int) {
 
 func (w *Writer) match(s span) { w.spans = append(w.spans, s) }
 
-// join sorts the spans and makes one of those that touch.
+// join sorts the spans and merges adjacent ones.
 func (w *Writer) join() {
 	slices.SortFunc(w.spans, func(a, b span) int { return a.begin - b.begin })
 	joined := w.spans[:0]
@@ -246,7 +245,7 @@ func (w *Writer) join() {
 	w.spans = joined
 }
 
-// release hands on the first n bytes of text, which no further match can reach.
+// release writes the first n bytes of text, which no later match can reach.
 func (w *Writer) release(n int) error {
 	w.join()
 	w.out = w.out[:0]
@@ -276,7 +275,7 @@ func (w *Writer) release(n int) error {
 	return err
 }
 
-// plain puts a part of text in which nothing matched to out.
+// plain appends a part of text that contains no match to out.
 func (w *Writer) plain(begin, end int) {
 	if begin < end {
 		w.out, w.masking = append(w.out, w.text[begin:end]...), false

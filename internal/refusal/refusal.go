@@ -1,10 +1,10 @@
-// Package refusal holds the error that its reader can mend.
+// Package refusal defines the error that the user can fix.
 package refusal
 
 import "fmt"
 
-// An Error is bad input, refused before anything changed. A stage that ends with
-// one exits with code 3.
+// An Error is bad input that was refused before anything changed. A stage that ends with one exits
+// with code 3.
 type Error struct {
 	Message string // one sentence, lower case, that names the value
 	Hint    string // the exact next command or edit
@@ -12,7 +12,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// New makes an Error whose message is formatted.
+// New returns an Error with a formatted message.
 func New(hint, format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...), Hint: hint}
 }

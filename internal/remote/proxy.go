@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// connect opens a connection to an address, by way of a proxy if there is one. What
-// goes through is encrypted from end to end, so a proxy need not be trusted.
+// connect opens a connection to an address, through a proxy if there is one. The traffic is
+// encrypted end to end, so the proxy need not be trusted.
 func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if proxy == "" {
@@ -32,7 +32,7 @@ func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if err = request.Write(connection); err == nil {
 		var response *http.Response
-		// What follows is no body but the connection itself.
+		// What follows is not a body but the connection itself.
 		if response, err = http.ReadResponse(reader, request); err == nil && //nolint:bodyclose
 			response.StatusCode != http.StatusOK {
 			err = errors.New(response.Status)
@@ -40,13 +40,13 @@ func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	}
 	if err != nil {
 		_ = connection.Close()
-		return nil, fmt.Errorf("the proxy %s leads to no %s: %w", at.Host, address, err)
+		return nil, fmt.Errorf("the proxy %s cannot connect to %s: %w", at.Host, address, err)
 	}
 	_ = connection.SetDeadline(time.Time{})
 	return &proxied{connection, reader}, nil
 }
 
-// proxied reads first what came together with the proxy's answer.
+// proxied first reads what arrived together with the proxy's response.
 type proxied struct {
 	net.Conn
 	reader *bufio.Reader

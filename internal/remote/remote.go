@@ -1,5 +1,5 @@
-// Package remote logs in to the hosts that an environment made, by SSH. A host is
-// known by its key beforehand: nothing is trusted on first use.
+// Package remote logs in to the hosts that an environment created, by SSH. A host's key must be
+// known beforehand: there is no trust on first use.
 package remote
 
 import (
@@ -17,19 +17,19 @@ import (
 	"slipway/internal/printable"
 )
 
-// A Host is what the output ansible_inventory says of one.
+// A Host is an entry of the output ansible_inventory.
 type Host struct {
-	Name       string   `json:"-"` // of the output's key, or of the layer
+	Name       string   `json:"-"` // key in the output, or the layer's name
 	Address    string   `json:"host"`
 	User       string   `json:"user"`
 	Port       int      `json:"port"`
-	KnownHosts string   `json:"known_hosts"` // lines of that file
+	KnownHosts string   `json:"known_hosts"` // lines of a known_hosts file
 	Groups     []string `json:"groups"`
-	Proxy      string   `json:"-"` // URL of an HTTP proxy that leads to it; empty: none
+	Proxy      string   `json:"-"` // URL of an HTTP proxy to reach the host; empty: none
 }
 
-// keys are the host's public keys, out of the lines for its address, and those that
-// are revoked, whatever host they were of.
+// keys returns the host's public keys, from the lines for its address, and all revoked keys,
+// whichever host they are for.
 func (h Host) keys() (own, revoked []ssh.PublicKey, err error) {
 	rest := []byte(h.KnownHosts)
 	for len(rest) > 0 {
@@ -51,8 +51,8 @@ func (h Host) keys() (own, revoked []ssh.PublicKey, err error) {
 	return own, revoked, nil
 }
 
-// algorithms are those by which a host can prove that it has one of the keys: an RSA
-// key signs with SHA-2 today, and its own name means SHA-1.
+// algorithms lists the algorithms with which a host can prove that it has one of the keys: an RSA
+// key signs with SHA-2 today, but its own name means SHA-1.
 func algorithms(keys []ssh.PublicKey) []string {
 	var names []string
 	for _, key := range keys {
@@ -69,14 +69,14 @@ func among(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// What answers at a host's address may not be the host.
+// Whatever responds at a host's address may not be the host.
 var (
-	ErrOtherKey   = errors.New("it has another host key: it is not the host that was made, or somebody is in between")
-	ErrRevokedKey = errors.New("its host key is revoked in known_hosts: whoever has it need not be the host")
+	ErrOtherKey   = errors.New("the host key does not match: it is not the host that was created, or the connection is intercepted")
+	ErrRevokedKey = errors.New("the host key is revoked in known_hosts: somebody else may have it")
 )
 
-// Dial logs in to the host with the operator's private key. The connection ends with
-// ctx, whatever the host does.
+// Dial logs in to the host with the operator's private key. The connection ends with ctx, even if
+// the host does not respond.
 func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) {
 	own, revoked, err := h.keys()
 	if err != nil {
@@ -88,7 +88,7 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = connection.Close() })
-	// What answers may never say a word.
+	// The server may never send anything.
 	_ = connection.SetDeadline(time.Now().Add(15 * time.Second))
 	c, channels, requests, err := ssh.NewClientConn(connection, address, &ssh.ClientConfig{
 		User:              h.User,
@@ -121,15 +121,14 @@ type Patience struct {
 	Every    time.Duration
 }
 
-// What a host is given to come up, and then to finish its first boot.
+// How long a host may take to come up, and then to finish its first boot.
 var (
 	ForSSH    = Patience{15, 5 * time.Second}
 	ForMarker = Patience{30, 10 * time.Second}
 )
 
-// WaitForSSH logs in as soon as the host lets it. It tells progress of each
-// attempt that fails. A host key that is not its own ends it at once: waiting mends
-// nothing.
+// WaitForSSH logs in as soon as the host allows it. It reports each failed attempt to progress. It
+// fails immediately if the host key is wrong, because waiting would not help.
 func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, progress func(string)) (*ssh.Client, error) {
 	if _, _, err := h.keys(); err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 	return nil, fmt.Errorf("%s cannot be reached by SSH at %s, after %d attempts within %s: %w", h.Name, h.Address, p.Attempts, p.Every*time.Duration(p.Attempts), last)
 }
 
-// WaitForMarker waits until the host has the file that ends its first boot.
+// WaitForMarker waits until the host has the file that marks the end of its first boot.
 func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string, p Patience, progress func(string)) error {
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	for n := 1; ; n++ {
@@ -173,10 +172,10 @@ func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string,
 			return ctx.Err()
 		}
 		if !errors.As(err, &exit) {
-			return fmt.Errorf("ask %s for %s: %w", h.Name, file, err)
+			return fmt.Errorf("check for %s on %s: %w", file, h.Name, err)
 		}
 		if n == p.Attempts {
-			return fmt.Errorf("%s has not finished its first boot within %s: %s is not there; look at /var/log/cloud-init-output.log on it", h.Name, p.Every*time.Duration(p.Attempts), file)
+			return fmt.Errorf("%s has not finished its first boot within %s: there is no %s; see /var/log/cloud-init-output.log on the host", h.Name, p.Every*time.Duration(p.Attempts), file)
 		}
 		progress(fmt.Sprintf("%s: the first boot is not finished yet (%d of %d)", h.Name, n, p.Attempts))
 		if err := sleep(ctx, p.Every); err != nil {

@@ -226,7 +226,7 @@ func TestProxy(t *testing.T) {
 	other := s.Host
 	other.Port++
 	other.KnownHosts = "127.0.0.1 " + other.KnownHosts[strings.Index(other.KnownHosts, " "):]
-	if _, err := Dial(t.Context(), other, operator); err == nil || !strings.Contains(err.Error(), "leads to no 127.0.0.1:") || !strings.Contains(err.Error(), "502") {
+	if _, err := Dial(t.Context(), other, operator); err == nil || !strings.Contains(err.Error(), "cannot connect to 127.0.0.1:") || !strings.Contains(err.Error(), "502") {
 		t.Errorf("got %v", err)
 	}
 }

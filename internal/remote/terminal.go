@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Terminal opens a shell on the host in the terminal that this process has, and
-// returns when the shell ends. A shell that ends with a code is no error.
+// Terminal opens a shell on the host in this process's terminal, and returns when the shell ends. A
+// non-zero exit code of the shell is not an error.
 func Terminal(ctx context.Context, client *ssh.Client) error {
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	session, err := client.NewSession()
@@ -40,7 +40,7 @@ func Terminal(ctx context.Context, client *ssh.Client) error {
 		kind = "xterm-256color"
 	}
 	if err := session.RequestPty(kind, height, width, ssh.TerminalModes{ssh.ECHO: 1}); err != nil {
-		return fmt.Errorf("ask for a terminal: %w", err)
+		return fmt.Errorf("request a terminal: %w", err)
 	}
 	if err := session.Shell(); err != nil {
 		return fmt.Errorf("start a shell: %w", err)
@@ -56,7 +56,7 @@ func Terminal(ctx context.Context, client *ssh.Client) error {
 	return err
 }
 
-// follow tells the host when the terminal changes its size.
+// follow tells the host when the terminal is resized.
 func follow(ctx context.Context, in int, session *ssh.Session) {
 	changes := make(chan os.Signal, 1)
 	signal.Notify(changes, syscall.SIGWINCH)

@@ -2,11 +2,11 @@ package report
 
 import "strings"
 
-// longestLine is how many bytes of one line of a block are shown.
+// longestLine is how many bytes of a line in a block are shown.
 const longestLine = 1000
 
-// Block writes lines, which may hold anything, as a block of code that nothing in
-// them can end, in at most limit bytes. It says how many lines are left out.
+// Block writes lines, which may contain anything, as a code block of at most limit bytes that no
+// line can end. It says how many lines are left out.
 func Block(lines []string, limit int) string {
 	ticks := 2
 	shown := make([]string, len(lines))

@@ -156,7 +156,7 @@ var words = map[string]string{
 var (
 	signedLine = regexp.MustCompile(`^(-  |-/\+|\./\+|\.  |\?  |\+  |~  |<  |>  |!  |#  ) .`)
 	missing    = regexp.MustCompile(`([0-9,]+) more ([a-z ]+?)s?(?: in |, |;|$)`)
-	elsewhere  = regexp.MustCompile(`(; the whole| in [0-9]+ lists? that| in ).*$`)
+	elsewhere  = regexp.MustCompile(`(; full | in [0-9]+ lists? that| in ).*$`)
 )
 
 // account adds up, by its sign, what lines show and what they say is not shown.

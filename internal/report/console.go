@@ -1,7 +1,7 @@
 package report
 
-// Console writes the report for a terminal, in at most limit bytes. A single layer
-// takes as few lines as it can.
+// Console writes the report for a terminal, in at most limit bytes. A single layer takes as few
+// lines as possible.
 func Console(r Report, limit int) string {
 	v := look(r)
 	sentence, more := v.totals()

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// A document is a report before it is known how much of it there is room for.
+// A document is a report before it is cut to the available length.
 type document struct {
-	head  string // is never cut
-	short string // for where not even the head fits
-	whole string // where all of it is to be had
+	head  string // never cut
+	short string // used if not even the head fits
+	whole string // where to get the full report
 
 	table, problems, losses, warnings, others group
 }
 
-// A group is some lists that share a heading, and the room for them.
+// A group is several lists under one heading, and the room for them.
 type group struct {
 	heading string
 	lists   []*list
 }
 
-// within is the document in so many bytes.
+// within returns the document in at most limit bytes.
 func (d *document) within(limit int) string {
 	if text, missing := d.body(limit - len(d.head)); missing == "" && len(d.head)+len(text) <= limit {
 		return trimmed(d.head + text)
 	}
-	// No account of what is missing is longer than that of everything.
+	// No summary of missing lines is longer than that of all lines.
 	_, longest := d.body(0)
 	if room := limit - len(d.head) - len(longest); room >= 0 {
 		text, missing := d.body(room)
@@ -40,9 +40,8 @@ func (d *document) within(limit int) string {
 	return ""
 }
 
-// body gives the lists that much room: first to what is to be cut last, which is
-// not the order in which they are shown. It also accounts for the lists of which
-// nothing is shown.
+// body divides the room among the lists. What is cut last gets room first, which is not the order
+// of display. It also summarises the lists that are not shown at all.
 func (d *document) body(room int) (text, missing string) {
 	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.warnings, &d.others} {
 		room -= g.fit(room)
@@ -62,13 +61,13 @@ func (d *document) body(room int) (text, missing string) {
 	}
 	missing = fmt.Sprintf("… and %s in %s that are not shown", strings.Join(cut.parts("more "), ", "), counted(lists, "list", "lists"))
 	if d.whole != "" {
-		missing += "; the whole: " + d.whole
+		missing += "; full report: " + d.whole
 	}
 	return text, missing + "\n"
 }
 
-// fit fills the lists, and returns how many bytes they take. What the short ones
-// do not need is for the long ones.
+// fit fills the lists and returns the number of bytes they take. Room that short lists do not need
+// goes to the long ones.
 func (g *group) fit(room int) int {
 	room -= len(g.heading)
 	order := slices.Clone(g.lists)
@@ -91,5 +90,5 @@ func (g *group) text() string {
 	return g.heading + b.String()
 }
 
-// trimmed ends a text with one line break.
+// trimmed ends a text with exactly one line break.
 func trimmed(text string) string { return strings.TrimRight(text, "\n") + "\n" }

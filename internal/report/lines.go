@@ -8,15 +8,14 @@ import (
 	"slipway/internal/plan"
 )
 
-// A line tells of one thing. The brackets, and the values below it, are left out where
-// space is short.
+// A line reports one thing. The brackets, and the values below it, are dropped if space is short.
 type line struct {
 	kind
 	text, brackets string
-	values         []string // each on a line of its own
+	values         []string // each on its own line
 }
 
-// signs are OpenTofu's own.
+// The signs are OpenTofu's own.
 var signs = map[plan.Action]string{
 	plan.Delete: "-", plan.Replace: "-/+", plan.Forget: ".", plan.Unknown: "?",
 	plan.Create: "+", plan.Update: "~", plan.Import: "<", plan.Move: ">", recreate: "./+",
@@ -24,7 +23,7 @@ var signs = map[plan.Action]string{
 
 func signed(sign, text string) string { return fmt.Sprintf("%-3s %s", sign, text) }
 
-// bracketed puts what there is of remarks in brackets.
+// bracketed joins the non-empty remarks in brackets.
 func bracketed(remarks ...string) string {
 	remarks = slices.DeleteFunc(remarks, func(r string) bool { return r == "" })
 	if len(remarks) == 0 {
@@ -47,7 +46,7 @@ func changeLine(c plan.Change) line {
 	if l.values = values; l.kind == plan.Create {
 		l.values = madeOf(c.Values)
 	}
-	// Those are named for what they do.
+	// Those are already listed with their effect.
 	unsaid = slices.DeleteFunc(unsaid, func(name string) bool { return slices.Contains(c.Forces, name) })
 	l.brackets = bracketed(
 		names(unsaid),
@@ -63,7 +62,7 @@ func changeLine(c plan.Change) line {
 }
 
 func driftLine(d plan.Drift) line {
-	how, answer := "changed", "the plan leaves it so"
+	how, answer := "changed", "the plan keeps it"
 	if d.Deleted {
 		how, d.Attributes = "deleted", nil
 	}
@@ -74,13 +73,13 @@ func driftLine(d plan.Drift) line {
 	return line{drift, signed("!", name(d.Address)+" was "+how+" outside of OpenTofu"), bracketed(names(unsaid), answer), values}
 }
 
-// linesOf makes the lines of a layer: what is lost, and all the rest.
+// linesOf returns the lines of a layer: losses, and everything else.
 func linesOf(l Layer) (lost, other []line) {
 	if l.Note != "" {
 		other = append(other, line{kind: remark, text: signed("#", name(l.Note))})
 	}
 	if l.Summary.Partial {
-		other = append(other, line{kind: remark, text: signed("#", "this leaves out what can only be planned after its apply")})
+		other = append(other, line{kind: remark, text: signed("#", "this excludes what can only be planned after this apply")})
 	}
 	for _, action := range plan.Actions {
 		for _, c := range l.Summary.Changes {
@@ -103,8 +102,8 @@ func linesOf(l Layer) (lost, other []line) {
 	return lost, other
 }
 
-// warningLines are the warnings of a layer. Each begins with that word, as OpenTofu's do,
-// so that none looks like a line on something else.
+// warningLines returns the warnings of a layer. Each line begins with that word, as in OpenTofu, so
+// that none looks like a line about something else.
 func warningLines(l Layer) []line {
 	var lines []line
 	for _, text := range l.Warnings {
@@ -114,7 +113,7 @@ func warningLines(l Layer) []line {
 	return lines
 }
 
-// problemLines say that, and why, an environment could not be planned.
+// problemLines says which environment could not be planned, and why.
 func problemLines(e Environment) []line {
 	var lines []line
 	add := func(text string) { lines = append(lines, line{kind: problem, text: text}) }
@@ -128,7 +127,7 @@ func problemLines(e Environment) []line {
 	}
 	for _, l := range e.Layers {
 		if l.Summary.Errored {
-			add(place(e.Name, l.Name) + ": the plan is not whole: it ended with an error and must not be applied")
+			add(place(e.Name, l.Name) + ": the plan is incomplete: it ended with an error and must not be applied")
 		}
 	}
 	for _, text := range textLines(e.Hint) {
@@ -137,7 +136,7 @@ func problemLines(e Environment) []line {
 	return lines
 }
 
-// textLines takes apart the only text that may have several lines.
+// textLines splits the only text that may have several lines.
 func textLines(text string) []string {
 	var lines []string
 	for l := range strings.Lines(strings.TrimSpace(text)) {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A list may be shown in part, and says so then.
+// A list may be shown in part. It then says so.
 type list struct {
-	place       string // of which it is
-	whole       string // where all of it is to be had
-	open, close string // around it
+	place       string // environment or layer of the list
+	whole       string // where to get the full list
+	open, close string // text around the list
 	indent      string // before each line
 	lines       []line
-	text        string // what is shown
-	cut         tally  // and what is not
+	text        string // the part that is shown
+	cut         tally  // the part that is not
 }
 
-// valueIndent is before a value, below the address that it is of.
+// valueIndent precedes a value, below its address.
 const valueIndent = "      "
 
-// fill shows as many of the lines as there is room for: rather all without what
-// is in brackets and below them than some with it.
+// fill shows as many lines as fit: all lines without brackets and values rather than some lines
+// with them.
 func (l *list) fill(room int) {
 	left := count(l.lines)
 	shown, brackets, missing := 0, false, l.missing(left)
@@ -30,7 +30,7 @@ func (l *list) fill(room int) {
 	case l.size(false)+len(l.missing(nil)) <= room:
 		shown, missing = len(l.lines), l.missing(nil)
 	default:
-		// No account of a part is longer than that of all.
+		// No summary of a part is longer than that of the whole.
 		room -= len(l.open) + len(l.close) + len(missing)
 		for shown < len(l.lines)-1 && l.length(shown, false) <= room {
 			room -= l.length(shown, false)
@@ -46,7 +46,7 @@ func (l *list) fill(room int) {
 	}
 }
 
-// written is the first n lines, and what is around them.
+// written returns the first n lines and the text around them.
 func (l *list) written(n int, brackets bool, missing string) string {
 	var b strings.Builder
 	b.WriteString(l.open)
@@ -64,7 +64,7 @@ func (l *list) written(n int, brackets bool, missing string) string {
 	return b.String()
 }
 
-// missing says what is not shown.
+// missing describes what is not shown.
 func (l *list) missing(cut tally) string {
 	parts := cut.parts("more ")
 	if slices.ContainsFunc(l.lines, func(one line) bool { return one.brackets != "" || len(one.values) > 0 }) {
@@ -75,12 +75,12 @@ func (l *list) missing(cut tally) string {
 		text += " in " + l.place
 	}
 	if l.whole != "" {
-		text += "; the whole list: " + l.whole
+		text += "; full list: " + l.whole
 	}
 	return text + "\n"
 }
 
-// size is how long all of it is.
+// size returns the length of the complete list.
 func (l *list) size(brackets bool) int {
 	n := len(l.open) + len(l.close)
 	for i := range l.lines {

@@ -2,9 +2,8 @@ package report
 
 import "strings"
 
-// Markdown writes the report for a comment or the summary of a job, in at most
-// limit bytes: the totals, what could not be planned, what would be lost, the warnings,
-// and then, folded, the rest.
+// Markdown writes the report for a comment or a job summary, in at most limit bytes: the totals,
+// what could not be planned, what would be lost, the warnings, and then the rest, folded.
 func Markdown(r Report, limit int) string {
 	v := look(r)
 	sentence, more := v.totals()
@@ -32,7 +31,7 @@ func Markdown(r Report, limit int) string {
 	for _, l := range v.layers {
 		name := code(l.place) + "\n\n"
 		if v.subject() == l.place {
-			name = "" // the head says it
+			name = "" // the head already says it
 		}
 		if len(l.lost) > 0 {
 			d.losses.lists = append(d.losses.lists, v.fenced(name, l.place, "diff", l.lost))
@@ -52,7 +51,7 @@ func Markdown(r Report, limit int) string {
 	return d.within(limit)
 }
 
-// fenced is a list in a block of code that nothing in it can end.
+// fenced returns a list in a code block that no line can end.
 func (v view) fenced(above, place, language string, lines []line) *list {
 	longest := max(2, backticks(place), backticks(v.whole))
 	for _, l := range lines {

@@ -8,11 +8,11 @@ import (
 	"slipway/internal/plan"
 )
 
-// Masked is e with mask over each text that can hold a value: messages, and the keys
-// of instances in addresses. Of an attribute's value that it would change, the name is
-// left alone. Names of environments, layers, resources, attributes
-// and outputs stand in the repository or in a provider's schema, and actions are
-// OpenTofu's words: they stay, though a secret may be called the same.
+// Masked returns e with mask applied to every text that can contain a value: messages, and the
+// instance keys in addresses. If mask would change an attribute's value, only the attribute's name
+// is kept. Names of environments, layers, resources, attributes and outputs are in the repository
+// or in a provider's schema, and actions are OpenTofu's words. They are kept even if a secret has
+// the same text.
 func (e Environment) Masked(mask func(string) string) Environment {
 	e.Error, e.Hint = mask(e.Error), mask(e.Hint)
 	e.Layers = slices.Clone(e.Layers)
@@ -41,10 +41,10 @@ func maskAll(texts []string, mask func(string) string) []string {
 	return texts
 }
 
-// instanceKey is what stands between the brackets in x.y["key"].
+// instanceKey matches the key in x.y["key"].
 var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*(?:"\]|$)`)
 
-// MaskAddress puts mask over the keys in an address.
+// MaskAddress applies mask to the instance keys in an address.
 func MaskAddress(address string, mask func(string) string) string {
 	return instanceKey.ReplaceAllStringFunc(address, func(key string) string {
 		if !strings.HasSuffix(key[2:], `"]`) {

@@ -6,7 +6,7 @@ import (
 	"slipway/internal/plan"
 )
 
-// reasons are OpenTofu's words for why, in words.
+// reasons explains OpenTofu's reason codes.
 //
 // https://github.com/opentofu/opentofu/blob/main/internal/command/jsonplan/plan.go
 var reasons = map[string]string{
@@ -27,8 +27,8 @@ var reasons = map[string]string{
 
 const keptByLifecycle = "lifecycle has destroy = false"
 
-// reason says why a change is made. OpenTofu also gives a reason to replace to what is
-// created and has never been there.
+// reason says why a change is made. OpenTofu also gives a reason for replacement to a resource that
+// is created for the first time.
 func reason(c plan.Change) string {
 	if c.Action == plan.Create {
 		return ""
@@ -36,7 +36,7 @@ func reason(c plan.Change) string {
 	if len(c.Forces) > 0 {
 		text := "forced by " + names(c.Forces)
 		if c.Reason == "" || c.Reason == "replace_because_cannot_update" {
-			return text // it says no more
+			return text // the code adds nothing
 		}
 		return text + "; " + reasonText(c.Reason)
 	}
@@ -47,5 +47,5 @@ func reasonText(word string) string {
 	if text, ok := reasons[word]; ok || word == "" {
 		return text
 	}
-	return strings.ReplaceAll(name(word), "_", " ") // one of a later OpenTofu
+	return strings.ReplaceAll(name(word), "_", " ") // from a newer OpenTofu
 }

@@ -47,7 +47,7 @@ func TestCut(t *testing.T) {
 		t.Fatalf("the losses and the small layer are not whole: %d blocks", len(blocks))
 	}
 	n := len(blocks[2].lines) - 1
-	want := fmt.Sprintf("… and %s more creates, all details in prod/platform; the whole list: dagger call plan --env=prod", number(10_000-n))
+	want := fmt.Sprintf("… and %s more creates, all details in prod/platform; full list: dagger call plan --env=prod", number(10_000-n))
 	if got := blocks[2].lines[n]; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -74,7 +74,7 @@ func TestLossesAreCutLast(t *testing.T) {
 	if len(blocks) != 1 || len(blocks[0].lines) < 1000 {
 		t.Fatalf("%d lists, and %d losses", len(blocks), len(blocks[0].lines))
 	}
-	for _, want := range []string{"3,000 to delete", "An apply would lose 3,000 resources", "… and 10,000 more creates, 3 more updates in 2 lists that are not shown; the whole: `dagger call plan --env=prod`"} {
+	for _, want := range []string{"3,000 to delete", "An apply would lose 3,000 resources", "… and 10,000 more creates, 3 more updates in 2 lists that are not shown; full report: `dagger call plan --env=prod`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s", want)
 		}
@@ -125,9 +125,9 @@ func TestConsole(t *testing.T) {
 		"one":          {layer(plan.Summary{Changes: x}), "test: Plan: 1 to create.\n  +   x\n"},
 		"only outputs": {layer(plan.Summary{Outputs: []string{"o"}}), "test: Only outputs change.\n  ~   output o\n"},
 		"only drift": {layer(plan.Summary{Drift: []plan.Drift{{Address: "x"}}}),
-			"test: No changes.\n  !   x was changed outside of OpenTofu (the plan leaves it so)\n"},
+			"test: No changes.\n  !   x was changed outside of OpenTofu (the plan keeps it)\n"},
 		"partial": {layer(plan.Summary{Partial: true, Changes: x}),
-			"test: Plan: 1 to create.\n  #   this leaves out what can only be planned after its apply\n  +   x\n"},
+			"test: Plan: 1 to create.\n  #   this excludes what can only be planned after this apply\n  +   x\n"},
 		"unknown": {layer(plan.Summary{Changes: []plan.Change{{Address: "x", Action: "archive"}}}), "test: Plan: 1 of an unknown action.\n  ?   x\n"},
 		"steering a terminal": {layer(plan.Summary{Changes: []plan.Change{{Address: "a[\"\x1b[2J\nx\u009b\u202e\"]", Action: plan.Create}}}),
 			"test: Plan: 1 to create.\n  +   a[\"?[2J\\nx??\"]\n"},

@@ -9,12 +9,12 @@ import (
 // A cell of the table of totals.
 type cell struct {
 	text  string
-	name  bool // somebody else chose it
+	name  bool // the text was chosen by somebody else
 	count bool
 }
 
-// table counts for each layer what would change. Columns in which there is nothing
-// are left out, and so is the table if it has but one row.
+// table counts the changes of each layer. Empty columns are left out, and so is a table with only
+// one row.
 func (v view) table() [][]cell {
 	if len(v.layers)+v.failed < 2 || v.quiet() {
 		return nil
@@ -89,8 +89,8 @@ func aligned(rows [][]cell) (header string, lines []line) {
 	return header, lines
 }
 
-// piped writes rows as Markdown does. A pipe ends a cell even in code, and there
-// is no way to write one that holds for every name: so it is a question mark.
+// piped writes rows in Markdown. A pipe ends a cell even in code, and no way to escape it works for
+// every name, so it becomes a question mark.
 func piped(rows [][]cell) (header string, lines []line) {
 	for i, r := range rows {
 		text, rule := "|", "|"

@@ -7,11 +7,11 @@ import (
 	"slipway/internal/plan"
 )
 
-// A kind is what a line of a report tells of: an action, or one of these.
+// A kind is the kind of a line in a report: an action, or one of these.
 type kind = plan.Action
 
 const (
-	recreate kind = "forget and recreate" // of a plan.Forget that makes another in its place
+	recreate kind = "forget and recreate" // a plan.Forget that creates a new resource in its place
 
 	drift   kind = "drift"
 	output  kind = "output"
@@ -21,10 +21,10 @@ const (
 	row     kind = "row"
 )
 
-// changeKinds are the kinds of what a plan does, in their order.
+// changeKinds are the kinds of what a plan does, in display order.
 var changeKinds = []kind{plan.Delete, plan.Replace, plan.Forget, recreate, plan.Unknown, plan.Create, plan.Update, plan.Import, plan.Move}
 
-// kinds lists all in their order, and how they are counted.
+// kinds lists all kinds in display order, with the words for their counts.
 var kinds = []struct {
 	kind
 	one, many string
@@ -46,7 +46,7 @@ var kinds = []struct {
 	{row, "row of the table", "rows of the table"},
 }
 
-// A tally counts lines by their kind.
+// A tally counts lines by kind.
 type tally map[kind]int
 
 func count(lines []line) tally {
@@ -63,13 +63,13 @@ func (t tally) add(other tally) {
 	}
 }
 
-// losses is how much an apply would lose, or could: nobody knows what an unknown action does.
+// losses counts what an apply would or could lose: the effect of an unknown action is not known.
 func (t tally) losses() int { return t[plan.Delete] + t[plan.Replace] + t[plan.Unknown] }
 
-// forgets is how much it would leave in the cloud, and no longer manage.
+// forgets counts what an apply would leave in the cloud but no longer manage.
 func (t tally) forgets() int { return t[plan.Forget] + t[recreate] }
 
-// parts lists what there is any of: 9,312 creates, 1 output.
+// parts lists the non-zero counts: 9,312 creates, 1 output.
 func (t tally) parts(more string) []string {
 	var parts []string
 	for _, k := range kinds {
@@ -80,7 +80,7 @@ func (t tally) parts(more string) []string {
 	return parts
 }
 
-// sentence is the totals of a plan.
+// sentence describes the totals of a plan.
 func (t tally) sentence() string {
 	if actions := t.actions(); actions != "" {
 		return "Plan: " + actions + "."
@@ -91,7 +91,7 @@ func (t tally) sentence() string {
 	return "No changes."
 }
 
-// actions lists what there is to do: 1 to delete, 2 to create.
+// actions lists what an apply would do: 1 to delete, 2 to create.
 func (t tally) actions() string {
 	var parts []string
 	for _, action := range changeKinds {
@@ -105,7 +105,7 @@ func (t tally) actions() string {
 	return strings.Join(parts, ", ")
 }
 
-// kindOf is that of a change.
+// kindOf returns the kind of a change.
 func kindOf(c plan.Change) kind {
 	if c.Action == plan.Forget && c.Recreated {
 		return recreate
@@ -113,7 +113,7 @@ func kindOf(c plan.Change) kind {
 	return known(c.Action)
 }
 
-// known is the action, or unknown if it came from somewhere that knows more.
+// known returns the action, or Unknown if it comes from a newer version.
 func known(action plan.Action) plan.Action {
 	if slices.Contains(plan.Actions, action) {
 		return action

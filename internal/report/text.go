@@ -10,14 +10,14 @@ import (
 
 // How many bytes of a name are shown.
 const (
-	longestPlace = 100 // of an environment or a layer: it is said often
-	longestName  = 300 // of an address
-	longestText  = 900 // of a line of an error
-	longestList  = 400 // of the names of attributes
+	longestPlace = 100 // environment or layer: it appears often
+	longestName  = 300 // address
+	longestText  = 900 // line of an error
+	longestList  = 400 // names of attributes
 )
 
-// printable shows what cannot be seen, or turns the text around, as a question
-// mark, and the end of a line as \n.
+// printable replaces invisible characters, and those that reverse the text, with a question mark,
+// and a line break with \n.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -33,7 +33,7 @@ func printable(text string) string {
 	return b.String()
 }
 
-// name is text as it may be shown, with the middle cut out if it is long.
+// name returns text as it may be shown. The middle of a long text is cut out.
 func name(text string) string { return shown(text, longestName) }
 
 func shown(text string, longest int) string {
@@ -58,7 +58,7 @@ func shorten(text string, longest int) string {
 	return fmt.Sprintf("%s…(%s bytes left out)…%s", text[:head], number(tail-head), text[tail:])
 }
 
-// place names a layer, or an environment that has but one.
+// place names a layer, or an environment that has only one layer.
 func place(environment, layer string) string {
 	if layer == "" || layer == environment {
 		return shown(environment, longestPlace)
@@ -66,7 +66,7 @@ func place(environment, layer string) string {
 	return shown(environment, longestPlace) + "/" + shown(layer, longestPlace)
 }
 
-// names lists as many as there is room for.
+// names lists as many names as fit.
 func names(all []string) string {
 	var b strings.Builder
 	for i, n := range all {
@@ -92,7 +92,7 @@ func number(n int) string {
 	return digits
 }
 
-// counted writes a number of things.
+// counted writes a count with its noun.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -100,16 +100,16 @@ func counted(n int, one, many string) string {
 	return number(n) + " " + many
 }
 
-// code is text as a code span of Markdown, between more backticks than it has.
+// code returns text as a Markdown code span, between more backticks than it contains.
 func code(text string) string {
 	ticks := strings.Repeat("`", backticks(text)+1)
 	if text[0] == '`' || text[len(text)-1] == '`' || text[0] == ' ' && text[len(text)-1] == ' ' {
-		text = " " + text + " " // which Markdown takes off again
+		text = " " + text + " " // Markdown strips these spaces
 	}
 	return ticks + text + ticks
 }
 
-// backticks is the length of the longest run of them.
+// backticks returns the length of the longest run of backticks.
 func backticks(text string) int {
 	longest, run := 0, 0
 	for i := range len(text) {

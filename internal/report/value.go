@@ -7,8 +7,8 @@ import (
 	"slipway/internal/plan"
 )
 
-// told says what becomes of attributes: the names of those of which no value is shown,
-// and the values, one to each line.
+// told describes what happens to attributes: the names of those without a shown value, and the
+// values, one per line.
 func told(attributes, later []string, values []plan.Value) (unsaid, lines []string) {
 	for _, attribute := range attributes {
 		here := slices.DeleteFunc(slices.Clone(values), func(v plan.Value) bool { return v.Attribute() != attribute })
@@ -25,12 +25,12 @@ func told(attributes, later []string, values []plan.Value) (unsaid, lines []stri
 	return unsaid, lines
 }
 
-// knownLater counts the attributes of which nobody knows before the apply what they become.
+// knownLater counts the attributes whose new value is only known after the apply.
 func knownLater(later []string) string {
 	return when(len(later) > 0, number(len(later))+" known after apply")
 }
 
-// madeOf are the values of something that is created.
+// madeOf returns the values of a created resource.
 func madeOf(values []plan.Value) []string {
 	var texts []string
 	for _, v := range values {
@@ -44,7 +44,7 @@ func madeOf(values []plan.Value) []string {
 	return []string{names(texts)}
 }
 
-// valueText is path: old → new, or path: +added, -removed.
+// valueText writes path: old → new, or path: +added, -removed.
 func valueText(v plan.Value) string {
 	var parts []string
 	switch {
@@ -66,7 +66,7 @@ func valueText(v plan.Value) string {
 	return shown(v.Path+": "+text, longestText)
 }
 
-// Told says on one line what becomes of attributes.
+// Told describes on one line what happens to attributes.
 func Told(attributes, later []string, values []plan.Value) string {
 	unsaid, lines := told(attributes, later, values)
 	parts := append(lines, unsaid...)

@@ -7,10 +7,10 @@ import (
 	"slipway/internal/plan"
 )
 
-// A view is a report taken apart: what both of its forms show, in lines.
+// A view is a report split into lines, shared by both formats.
 type view struct {
 	environments int
-	failed       int // of these could not be planned, or not all of them
+	failed       int // number of these that could not be planned completely
 	layers       []layerView
 	problems     []problemView
 	total        tally
@@ -28,7 +28,7 @@ type layerView struct {
 type problemView struct {
 	place  string
 	lines  []line
-	failed bool // and not only is one of its plans not whole
+	failed bool // failed for another reason than an incomplete plan
 }
 
 func look(r Report) view {
@@ -66,7 +66,7 @@ func lookAt(e Environment, l Layer) layerView {
 	v.tally.add(count(v.other))
 	switch {
 	case l.Summary.Errored:
-		v.note = "not whole"
+		v.note = "incomplete"
 	case l.Summary.Partial:
 		v.note = "partial"
 	case l.Note != "":
@@ -75,13 +75,13 @@ func lookAt(e Environment, l Layer) layerView {
 	return v
 }
 
-// folded says what of a layer is not lost: that may be folded.
+// folded describes the changes of a layer that lose nothing: they may be folded.
 func (v layerView) folded() string { return strings.Join(count(v.other).parts(""), ", ") }
 
-// quiet says that there is nothing to tell, but for warnings.
+// quiet reports whether there is nothing to report except warnings.
 func (v view) quiet() bool { return len(v.total) == 0 && len(v.problems) == 0 }
 
-// subject is what the totals are of, if that is one environment or one layer.
+// subject names what the totals describe, if it is a single environment or layer.
 func (v view) subject() string {
 	switch {
 	case v.environments != 1 || len(v.layers) == 0:
@@ -92,7 +92,7 @@ func (v view) subject() string {
 	return v.layers[0].environment
 }
 
-// totals is the sentence that is never cut, and what else is good to know at once.
+// totals returns the sentence that is never cut, and what else should come first.
 func (v view) totals() (sentence, more string) {
 	if v.warnings > 0 {
 		more = " " + counted(v.warnings, "warning", "warnings") + "."
@@ -114,11 +114,11 @@ func (v view) totals() (sentence, more string) {
 	return v.total.sentence(), more
 }
 
-// heading is that of the losses.
+// heading returns the heading of the losses.
 func (v view) heading() string {
 	verb := "would"
 	if v.total[plan.Unknown] > 0 {
-		verb = "could" // nobody knows
+		verb = "could" // the effect is unknown
 	}
 	var parts []string
 	if n := v.total.losses(); n > 0 {

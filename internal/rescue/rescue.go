@@ -1,4 +1,4 @@
-// Package rescue keeps a state that a run could not write to the store, and puts it back.
+// Package rescue saves a state that a run could not write to the store, and restores it.
 package rescue
 
 import (
@@ -17,9 +17,9 @@ import (
 	"slipway/internal/workspace"
 )
 
-// Save looks for a state that tofu could not write to the store. Tofu writes it to a file, or
-// prints it as an event where there is no room for a file; the file may then be incomplete, so the
-// event comes first. The state is sealed and kept among the results, and in the store if possible.
+// Save looks for a state that tofu could not write to the store. tofu writes it to a file or, if
+// there is no room for a file, prints it as an event. The file may then be incomplete, so the event
+// is used first. The state is encrypted and saved in the results and, if possible, in the store.
 func Save(ctx context.Context, l *layer.Layer) (lost bool, err error) {
 	data := []byte(l.Dumped)
 	if data == nil {
@@ -40,26 +40,26 @@ func Save(ctx context.Context, l *layer.Layer) (lost bool, err error) {
 	}
 	if l.Store != nil {
 		if err := l.Store.Write(ctx, lostKey(l)+l.ID+".age", sealed); err != nil {
-			l.Say("%s: the store does not take a copy of the lost state either: keep recovery/%s", l.Name, FileName(l))
+			l.Say("%s: the store does not accept a copy of the lost state either: keep recovery/%s", l.Name, FileName(l))
 		}
 	}
 	return true, nil
 }
 
-// FileName is the file of a lost state in recovery/.
+// FileName returns the name of a lost state's file in recovery/.
 func FileName(l *layer.Layer) string { return l.FileName() + ".tfstate.age" }
 
-// lostKey is the folder in the store of what was lost of a state.
+// lostKey returns the prefix in the store for lost states of a state.
 func lostKey(l *layer.Layer) string { return "recovery/" + l.Key + "/" }
 
-// A Lost is a state that a run could not write.
+// A Lost is a state that a run could not write to the store.
 type Lost struct {
 	name   string
-	key    string // in the store; empty for one from the results of a run
+	key    string // key in the store; empty for a file in a run's results
 	sealed []byte
 }
 
-// List are the lost states of a layer, in the store and in the results of a run, the folder
+// List returns the lost states of a layer, from the store and from a run's results in the folder
 // from; empty: none.
 func List(ctx context.Context, l *layer.Layer, from string) (found []Lost, err error) {
 	if from != "" {
@@ -85,13 +85,13 @@ func List(ctx context.Context, l *layer.Layer, from string) (found []Lost, err e
 	return found, nil
 }
 
-// Restore puts lost states back into the store, if they are newer than what is there. The
-// caller has the lock.
+// Restore writes lost states back to the store if they are newer than what is there. The caller
+// holds the lock.
 func Restore(ctx context.Context, l *layer.Layer, lost []Lost) error {
 	for _, one := range lost {
 		data, err := l.Identity.Open(one.sealed)
 		if err != nil {
-			return refusal.New(run.IdentityHint, "%s cannot be opened: %v", one.name, err)
+			return refusal.New(run.IdentityHint, "%s cannot be decrypted: %v", one.name, err)
 		}
 		if err := putBack(ctx, l, one.name, data); err != nil {
 			return err
@@ -105,7 +105,7 @@ func Restore(ctx context.Context, l *layer.Layer, lost []Lost) error {
 	return nil
 }
 
-// putBack writes one lost state, unless the store has it or a later one.
+// putBack writes one lost state, unless the store has the same or a later one.
 func putBack(ctx context.Context, l *layer.Layer, name string, data []byte) error {
 	lost, err := state.ReadStamp(name, data)
 	if err != nil {
@@ -117,14 +117,14 @@ func putBack(ctx context.Context, l *layer.Layer, name string, data []byte) erro
 	case err != nil:
 		return err
 	case kept.Lineage != lost.Lineage:
-		return refusal.New("compare them by hand: see docs/recover.md", "%s is of another lineage than the state of %s in the store", name, l.Name)
+		return refusal.New("compare them by hand: see docs/recover.md", "the lineage of %s differs from that of the state of %s in the store", name, l.Name)
 	case kept.Serial >= lost.Serial:
-		fmt.Fprintf(&l.Report, "%s: %s is not newer than the state in the store (serial %d, there %d): ignored\n", l.Name, name, lost.Serial, kept.Serial)
+		fmt.Fprintf(&l.Report, "%s: %s is not newer than the state in the store (serial %d, stored %d): ignored\n", l.Name, name, lost.Serial, kept.Serial)
 		return nil
 	}
 	if err := l.Store.Write(ctx, l.Key, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(&l.Report, "%s: %s is the state again, serial %d\n", l.Name, name, lost.Serial)
+	fmt.Fprintf(&l.Report, "%s: restored %s as the state, serial %d\n", l.Name, name, lost.Serial)
 	return nil
 }

@@ -116,7 +116,7 @@ func TestRescue(t *testing.T) {
 			copied, err := d.Store.Read(t.Context(), lostKey(d.Layer)+"me.age")
 			said := d.Stderr.(*bytes.Buffer).String()
 			if c.refusing {
-				if !strings.Contains(said, "the store does not take a copy of the lost state either: keep recovery/test.tfstate.age") {
+				if !strings.Contains(said, "the store does not accept a copy of the lost state either: keep recovery/test.tfstate.age") {
 					t.Errorf("it says %q", said)
 				}
 				return
@@ -192,10 +192,10 @@ func TestRestoreSeveral(t *testing.T) {
 	if stamp, err := d.Store.Stamp(t.Context(), d.Key); err != nil || stamp.Serial != 8 || copies() != 0 {
 		t.Errorf("%+v, %v, %d copies are left", stamp, err, copies())
 	}
-	d.Says("7.age is the state again, serial 7\n")
-	d.Says("8.age is the state again, serial 8\n")
+	d.Says("7.age as the state, serial 7\n")
+	d.Says("8.age as the state, serial 8\n")
 	must.Do(t, Restore(t.Context(), d.Layer, lost[:1]))
-	d.Says("7.age is not newer than the state in the store (serial 7, there 8): ignored\n")
+	d.Says("7.age is not newer than the state in the store (serial 7, stored 8): ignored\n")
 }
 
 // The state that came with the result of the run that lost it is found, too.
@@ -211,5 +211,5 @@ func TestLostStatesFrom(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].key != "" || string(found[0].sealed) != "sealed" || found[0].name != "recovery/test.tfstate.age" {
 		t.Errorf("%+v, %v", found, err)
 	}
-	must.Refuse(t, Restore(t.Context(), d.Layer, found), "recovery/test.tfstate.age cannot be opened", "AGEKEY=file://")
+	must.Refuse(t, Restore(t.Context(), d.Layer, found), "recovery/test.tfstate.age cannot be decrypted", "AGEKEY=file://")
 }

@@ -10,37 +10,37 @@ import (
 	"slipway/internal/refusal"
 )
 
-// A Command is one that the runner has.
+// A Command is one command of the runner.
 type Command struct {
 	Name string
 	Help string // one line, without a full stop
 
 	Opens Opens
-	// Reads says that the command changes nothing but what is kept beside the states. It
-	// opens the credentials that environment.yaml has for a plan.
+	// Reads means that the command changes nothing but what is stored beside the states. It uses
+	// the credentials that environment.yaml has for plans.
 	Reads bool
 
-	Flags func(*flag.FlagSet)               // of its own; nil: none
-	Run   func(context.Context, *Run) error // on what is open
+	Flags func(*flag.FlagSet)               // the command's own flags; nil: none
+	Run   func(context.Context, *Run) error // runs with everything opened that Opens says
 
-	// Unopened is called instead of Run with the error of what could not be opened; nil: the error
-	// ends the run.
+	// Unopened is called instead of Run, with the error, if something could not be opened; if nil,
+	// the error ends the run.
 	Unopened func(context.Context, *Run, error) error
 
-	// Summary makes summary.md out of the report; nil: the report.
+	// Summary turns the report into summary.md; if nil, the report is used.
 	Summary func(*Run) (string, error)
 }
 
-// Opens says what a command needs opened before it runs.
+// Opens says what must be opened before a command runs.
 type Opens int
 
 const (
 	Nothing     Opens = iota // not even an environment
-	Credentials              // the environment and its credentials; no server is asked
-	State                    // and the store of its states, which proves to be its own
+	Credentials              // the environment and its credentials; no server is queried
+	State                    // also the store of its states, after checking that it belongs to the environment
 )
 
-// Parse reads the command line of a command: the flags that all share into o, and its own.
+// Parse parses a command line: the shared flags into o, and the command's own flags.
 func (c Command) Parse(args []string, o *Options) error {
 	flags := c.flags(o)
 	if err := flags.Parse(args); err != nil {
@@ -67,12 +67,12 @@ func (c Command) flags(o *Options) *flag.FlagSet {
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.ID, "run-id", "", "unique name of this run")
-	flags.StringVar(&o.Repository, "repo", "/repo", "the repository, which is only read")
-	flags.StringVar(&o.Work, "work", "/work", "a tmpfs, the only place where plaintext may touch a file")
-	flags.StringVar(&o.Out, "out", "/out", "receives the result")
-	flags.StringVar(&o.IdentityFile, "identity", "/run/secrets/age-identity", "file of the age identity")
+	flags.StringVar(&o.Repository, "repo", "/repo", "the repository; read-only")
+	flags.StringVar(&o.Work, "work", "/work", "a tmpfs, the only place for plaintext files")
+	flags.StringVar(&o.Out, "out", "/out", "folder for the results")
+	flags.StringVar(&o.IdentityFile, "identity", "/run/secrets/age-identity", "file with the age identity")
 	flags.StringVar(&o.PinsFile, "pins", "/run/pins.env", "pins file with the images of this container")
-	flags.DurationVar(&o.Deadline, "deadline", 55*time.Minute, "time after which the tools are stopped gently")
+	flags.DurationVar(&o.Deadline, "deadline", 55*time.Minute, "time after which the tools are stopped gracefully")
 	if c.Opens != Nothing {
 		flags.StringVar(&o.Env, "env", "", "folder below environments/")
 		flags.StringVar(&o.OnlyLayer, "layer", "", "only this layer")

@@ -15,14 +15,14 @@ import (
 	"slipway/internal/secrets"
 )
 
-// IdentityHint says how the age identity is given.
+// IdentityHint says how to provide the age identity.
 const IdentityHint = "put the age identity's file into .env: AGEKEY=file://$HOME/.config/sops/age/keys.txt"
 
-// ReadIdentity reads the age identity from its file, and masks it.
+// ReadIdentity reads the age identity from its file and masks it.
 func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return secrets.Identity{}, refusal.New(IdentityHint, "no age identity is given")
+		return secrets.Identity{}, refusal.New(IdentityHint, "no age identity was given")
 	}
 	if err != nil {
 		return secrets.Identity{}, err
@@ -39,7 +39,7 @@ func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
 	return identity, nil
 }
 
-// openFiles decrypts SOPS files, and masks what is secret in them. A later file wins.
+// openFiles decrypts SOPS files and masks their secrets. A later file wins.
 func openFiles(repository fs.FS, files []string, identity secrets.Identity, mask *Mask) (map[string]string, error) {
 	credentials := map[string]string{}
 	for _, name := range files {
@@ -61,14 +61,14 @@ func openFiles(repository fs.FS, files []string, identity secrets.Identity, mask
 	return credentials, nil
 }
 
-// settings are variables that stand among the credentials and are not secret: masking
-// "Default" or a region wherever it occurs would only make texts unreadable.
+// settings are variables in the credentials that are not secret: masking "Default" or a region
+// everywhere would only make texts unreadable.
 var settings = []string{
 	"AWS_DEFAULT_REGION", "AWS_REGION", "OS_AUTH_URL", "OS_DOMAIN_NAME", "OS_IDENTITY_API_VERSION", "OS_INTERFACE", "OS_PROJECT_DOMAIN_NAME",
 	"OS_PROJECT_NAME", "OS_REGION_NAME", "OS_TENANT_NAME", "OS_USER_DOMAIN_NAME", "OVH_ENDPOINT", "SCW_DEFAULT_REGION", "SCW_DEFAULT_ZONE",
 }
 
-// refuseUnset names the variables that a template leaves to be set, and that are not.
+// refuseUnset refuses credentials in which variables of the template are not set.
 func refuseUnset(repository fs.FS, files []string, credentials map[string]string) error {
 	for _, name := range files {
 		data, err := fs.ReadFile(repository, name+".example")
@@ -95,8 +95,8 @@ func refuseUnset(repository fs.FS, files []string, credentials map[string]string
 	return nil
 }
 
-// ownRecipients can read the environment's own credentials, its last file. They may recover it
-// and apply a plan, even one that was made with fewer credentials.
+// ownRecipients returns the recipients of the environment's own credentials, the last file. They
+// may recover the environment and apply a plan, even a plan made with fewer credentials.
 func ownRecipients(repository fs.FS, e *environment.Environment) ([]string, error) {
 	if len(e.CredentialFiles) == 0 {
 		return nil, nil
@@ -113,7 +113,7 @@ func ownRecipients(repository fs.FS, e *environment.Environment) ([]string, erro
 	return recipients, nil
 }
 
-// credentialFiles are those that the command opens.
+// credentialFiles returns the files that the command decrypts.
 func (r *Run) credentialFiles() ([]string, error) {
 	if r.command.Reads {
 		return r.Environment.FilesToPlan(), r.Environment.NeedPlanCredentials()
@@ -121,14 +121,14 @@ func (r *Run) credentialFiles() ([]string, error) {
 	return r.Environment.CredentialFiles, r.Environment.NeedCredentials()
 }
 
-// SetCommand sets a variable in the environment's own credentials.
+// SetCommand returns the command that sets a variable in the environment's own credentials.
 func (r *Run) SetCommand(variable string) string { return setCommand(r.ownFile(), variable) }
 
 func setCommand(file, variable string) string {
 	return fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", file, variable)
 }
 
-// ownFile is the file with the environment's own credentials.
+// ownFile returns the file with the environment's own credentials.
 func (r *Run) ownFile() string {
 	if files, _ := r.credentialFiles(); len(files) > 0 {
 		return files[len(files)-1]

@@ -20,13 +20,13 @@ func (r *Run) refuseInput() error {
 	return refuseLinks(r.Repository)
 }
 
-// refuseLinks refuses a symbolic link that leads out of the repository, directly or through
-// others: its target would be read as if it had been reviewed. An absolute link counts as one
-// that leads out, wherever it points: the repository may be elsewhere tomorrow.
+// refuseLinks refuses a symbolic link that leads out of the repository, directly or through others:
+// its target would be read as if it had been reviewed. An absolute link always counts as leading
+// out: the repository may be elsewhere tomorrow.
 func refuseLinks(repository string) error {
 	root, err := os.OpenRoot(repository)
 	if errors.Is(err, fs.ErrNotExist) || repository == "" {
-		return nil // of a command that needs none
+		return nil // the command needs no repository
 	}
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func refuseLinks(repository string) error {
 		}
 		if entry.IsDir() {
 			switch entry.Name() {
-			case ".git", ".terraform", ".slipway", "node_modules": // which nothing reads
+			case ".git", ".terraform", ".slipway", "node_modules": // nothing reads these
 				return fs.SkipDir
 			}
 			return nil
@@ -46,7 +46,7 @@ func refuseLinks(repository string) error {
 		if entry.Type()&fs.ModeSymlink == 0 {
 			return nil
 		}
-		// An os.Root follows a link, and refuses to leave. A broken link reads as nothing.
+		// An os.Root follows links but refuses to leave. A broken link reads as nothing.
 		if _, err := root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return refusal.New("git rm -- "+printable.Word(name), "%s is a symbolic link that leads out of the repository, or a loop", printable.Line(name))
 		}
@@ -54,11 +54,11 @@ func refuseLinks(repository string) error {
 	})
 }
 
-// proxyVariables name the proxies that programs take.
+// proxyVariables are the variables from which programs take a proxy.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
-// RefuseProxies refuses a proxy's password that would cross the network unencrypted. Get returns
-// an environment variable.
+// RefuseProxies refuses a proxy whose password would cross the network unencrypted. get returns an
+// environment variable.
 func RefuseProxies(get func(string) string) error {
 	for _, name := range proxyVariables {
 		at, err := url.Parse(get(name))

@@ -15,7 +15,7 @@ import (
 	"slipway/internal/state"
 )
 
-// OpenCredentials reads the environment and opens its credentials. No server is asked yet.
+// OpenCredentials reads the environment and decrypts its credentials. It does not query a server.
 func (r *Run) OpenCredentials() (err error) {
 	repository := os.DirFS(r.Repository)
 	if r.Environment, err = environment.Load(repository, r.Env); err != nil {
@@ -48,7 +48,7 @@ func (r *Run) OpenCredentials() (err error) {
 	}
 	for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		if r.Credentials[variable] == "" {
-			return refusal.New(r.SetCommand(variable), "the credentials of %s have no %s, which opens the state's bucket", r.Env, variable)
+			return refusal.New(r.SetCommand(variable), "the credentials of %s have no %s, which is needed for the state's bucket", r.Env, variable)
 		}
 	}
 	r.Store = state.Open(r.Bucket())
@@ -69,7 +69,7 @@ func (r *Run) refuseLayer() error {
 	return nil
 }
 
-// OpenStore makes sure that the store belongs to the environment, before any tool starts.
+// OpenStore checks that the store belongs to the environment, before any tool starts.
 func (r *Run) OpenStore(ctx context.Context) error {
 	// Refuses a missing or weak passphrase.
 	if _, err := r.Encryption(); err != nil {
@@ -88,10 +88,10 @@ func (r *Run) OpenStore(ctx context.Context) error {
 	return r.CheckMarker(data)
 }
 
-// MarkerKey is the key of the object that marks the store as the environment's.
+// MarkerKey returns the key of the object that marks the store as the environment's.
 func (r *Run) MarkerKey() string { return r.Env + "/environment.json" }
 
-// CheckMarker refuses the marker of another environment, or one made with another passphrase.
+// CheckMarker refuses the marker of another environment, or one created with another passphrase.
 func (r *Run) CheckMarker(data []byte) error {
 	m, err := marker.Read(data)
 	if err != nil {
@@ -108,12 +108,12 @@ func (r *Run) CheckMarker(data []byte) error {
 	return refusal.New("git log -p -- "+r.ownFile(), "%s in the credentials of %s is not the passphrase that encrypts its state", state.Passphrase, r.Env)
 }
 
-// Encryption is the value of TF_ENCRYPTION. It is an error if the passphrase is missing or weak.
+// Encryption returns the value of TF_ENCRYPTION. It fails if the passphrase is missing or weak.
 func (r *Run) Encryption() (string, error) {
 	return state.Encryption(r.Credentials[state.Passphrase], r.Credentials[state.PreviousPassphrase])
 }
 
-// Bucket is where the state is, with the keys to it.
+// Bucket returns where the state is stored, with the keys for it.
 func (r *Run) Bucket() state.S3 {
 	store := r.Environment.State.S3
 	return state.S3{
@@ -122,7 +122,7 @@ func (r *Run) Bucket() state.S3 {
 	}
 }
 
-// Server keeps the state where no bucket does.
+// Server returns the server for a state that is not in a bucket.
 func (r *Run) Server() state.HTTP {
 	if r.Environment.State.HTTP == nil {
 		return state.HTTP{}
@@ -143,7 +143,7 @@ func (r *Run) StateStamp(ctx context.Context, key string) (state.Stamp, error) {
 	return stamp, err
 }
 
-// Pins are the images that this container was made of; nil if nothing names them.
+// Pins returns the images from which this container was built; nil if there is no pins file.
 func (r *Run) Pins() ([]pins.Pin, error) {
 	if r.PinsFile == "" {
 		return nil, nil
@@ -155,8 +155,8 @@ func (r *Run) Pins() ([]pins.Pin, error) {
 	return list, err
 }
 
-// BuildsProviders says whether this machine builds the providers itself, from source. Their
-// checksums fit no other machine.
+// BuildsProviders reports whether this machine builds the providers from source. Their checksums
+// then differ from those of every other machine.
 func (r *Run) BuildsProviders() (bool, error) {
 	list, err := r.Pins()
 	return slices.ContainsFunc(list, func(p pins.Pin) bool { return p.Name == "PROVIDERS" }), err

@@ -112,10 +112,10 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"no such environment":   {func(v *testkit.Vault) { v.Env = "prod" }, `there is no environment "prod"`, "the environments are test"},
 		"no file":               {func(v *testkit.Vault) { must.Do(v.T, os.Remove(filepath.Join(v.Repository, testkit.VaultFile))) }, "there is no file " + testkit.VaultFile, "dagger call secrets init"},
-		"no identity":           {func(v *testkit.Vault) { v.IdentityFile = "/nonexistent" }, "no age identity is given", "AGEKEY=file://"},
+		"no identity":           {func(v *testkit.Vault) { v.IdentityFile = "/nonexistent" }, "no age identity was given", "AGEKEY=file://"},
 		"another's file":        {func(v *testkit.Vault) { v.SealTo(testkit.VaultFile, testkit.VaultVariables(), testkit.NewAge(v.T)) }, testkit.VaultFile + " is encrypted to ", "ask one of its readers to add you"},
 		"an unset variable":     {func(v *testkit.Vault) { v.Write(testkit.VaultFile+".example", "OS_USERNAME=\n") }, testkit.VaultFile + " has no OS_USERNAME", set + "OS_USERNAME"},
-		"no key to the bucket":  {func(v *testkit.Vault) { v.With("AWS_ACCESS_KEY_ID", "") }, "the credentials of test have no AWS_ACCESS_KEY_ID, which opens", set + "AWS_ACCESS_KEY_ID"},
+		"no key to the bucket":  {func(v *testkit.Vault) { v.With("AWS_ACCESS_KEY_ID", "") }, "the credentials of test have no AWS_ACCESS_KEY_ID, which is needed", set + "AWS_ACCESS_KEY_ID"},
 		"no other half of it":   {func(v *testkit.Vault) { v.With("AWS_SECRET_ACCESS_KEY", "") }, "the credentials of test have no AWS_SECRET_ACCESS_KEY", set + "AWS_SECRET_ACCESS_KEY"},
 		"a broken template":     {func(v *testkit.Vault) { v.Write(testkit.VaultFile+".example", "no dotenv\n") }, testkit.VaultFile + ".example is not a dotenv file", "$EDITOR " + testkit.VaultFile + ".example"},
 		"no credentials at all": {func(v *testkit.Vault) { v.Describe(v.InBucket()) }, "the credentials of test have no AWS_ACCESS_KEY_ID", set + "AWS_ACCESS_KEY_ID"},

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// A Page is a report in the making. It is masked when it is complete, because only then are
-// all secrets known.
+// A Page is an unfinished report. It is masked when it is complete, because only then are all
+// secrets known.
 type Page struct {
 	text  strings.Builder
 	parts []func(mask func(string) string) string
@@ -17,7 +17,7 @@ func (p *Page) Write(b []byte) (int, error) { return p.text.Write(b) }
 // WriteString is Write for a string.
 func (p *Page) WriteString(s string) { p.text.WriteString(s) }
 
-// Add adds a part that knows itself which of its fields may hold a secret.
+// Add adds a part that knows which of its fields may contain a secret.
 func (p *Page) Add(part func(mask func(string) string) string) {
 	p.flush()
 	p.parts = append(p.parts, part)
@@ -31,7 +31,7 @@ func (p *Page) flush() {
 	}
 }
 
-// Masked is the whole page.
+// Masked returns the whole page.
 func (p *Page) Masked(mask func(string) string) string {
 	p.flush()
 	var all strings.Builder

@@ -19,10 +19,10 @@ const (
 	Done     = 0 // done, or nothing to change
 	Failed   = 1 // refused or failed
 	Changes  = 2 // done, and there are changes
-	BadInput = 3 // refused before anything changed; the hint says the next command
+	BadInput = 3 // refused before anything changed; the hint is the next command
 )
 
-// A Result is what /out/result.json holds.
+// A Result is the content of /out/result.json.
 type Result struct {
 	Version     int            `json:"version"` // 1
 	Stage       string         `json:"stage"`   // name of the command
@@ -31,22 +31,22 @@ type Result struct {
 	ExitCode    int            `json:"exit_code"`
 	Status      string         `json:"status"` // done, changes, failed or refused
 	Layers      []*LayerResult `json:"layers,omitempty"`
-	Digest      string         `json:"digest,omitempty"` // of a plan
+	Digest      string         `json:"digest,omitempty"` // digest of a plan
 	Error       string         `json:"error,omitempty"`
 	Hint        string         `json:"hint,omitempty"` // the exact next command
 	Seconds     float64        `json:"seconds"`
 	Timings     []Timing       `json:"timings,omitempty"`
 }
 
-// A LayerResult is what became of one layer.
+// A LayerResult is the result for one layer.
 type LayerResult struct {
 	Name    string         `json:"name"`
 	Changes map[string]int `json:"changes"` // by action, such as create; only those that occur
-	Outputs int            `json:"outputs"` // how many change
+	Outputs int            `json:"outputs"` // number of changed outputs
 	Applied bool           `json:"applied"`
 }
 
-// A Timing says how long a step took.
+// A Timing is how long a step took.
 type Timing struct {
 	Step    string  `json:"step"`
 	Seconds float64 `json:"seconds"`
@@ -91,9 +91,9 @@ func (r *Run) End(err error) int {
 	return result.ExitCode
 }
 
-// write leaves result.json and summary.md. The report and the error are masked already, field
-// by field: a mask over the whole file would also hide names of fields and actions where a
-// secret happens to be called the same.
+// write writes result.json and summary.md. The report and the error are already masked, field by
+// field: masking the whole file would also hide field names and actions when a secret has the same
+// text.
 func (r *Run) write(report string) error {
 	data, err := json.MarshalIndent(r.Result, "", "  ")
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Run) write(report string) error {
 	return errors.Join(r.Leave("result.json", append(data, '\n')), r.Leave("summary.md", []byte(summary)))
 }
 
-// Leave writes a file for whoever called, below the folder of the results.
+// Leave writes a file for the caller, below the results folder.
 func (r *Run) Leave(name string, data []byte) error {
 	path := filepath.Join(r.Out, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -117,15 +117,15 @@ func (r *Run) Leave(name string, data []byte) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// LeaveChanged leaves a new version of a file of the repository.
+// LeaveChanged writes a new version of a repository file.
 func (r *Run) LeaveChanged(name string, data []byte) error {
 	return r.Leave(filepath.Join("changed", name), data)
 }
 
-// SummaryRoom is how many bytes of a summary GitHub takes in a comment.
+// SummaryRoom is the maximum length of a summary in a GitHub comment, in bytes.
 const SummaryRoom = 65536
 
-// summary is the report as Markdown.
+// summary returns the report as Markdown.
 func (r *Run) summary(text string) string {
 	title := r.Result.Stage
 	if r.Result.Environment != "" {

@@ -1,5 +1,5 @@
-// Package run is the frame of every command: it opens what the command needs, runs it, and leaves
-// a result. Nothing decrypted leaves the process unless it is masked or sealed.
+// Package run is the frame of every command: it opens what the command needs, runs it, and writes a
+// result. Nothing decrypted leaves the process unless it is masked or encrypted.
 package run
 
 import (
@@ -21,27 +21,27 @@ import (
 	"slipway/internal/state"
 )
 
-// Options are those that all commands share.
+// Options are shared by all commands.
 type Options struct {
 	Env       string // folder below environments/; empty: none, or all
 	OnlyLayer string // empty: all
-	ID        string // of the run; no other has it
+	ID        string // unique ID of the run
 
-	Repository   string // it is only read
-	Work         string // a tmpfs, the only place where plaintext may touch a file
-	Out          string // receives result.json, summary.md and what is sealed
-	IdentityFile string // of the age identity
-	PinsFile     string // names the images of this container; it need not exist
+	Repository   string // read-only
+	Work         string // a tmpfs, the only place for plaintext files
+	Out          string // receives result.json, summary.md and encrypted files
+	IdentityFile string // file with the age identity
+	PinsFile     string // lists the images of this container; optional
 
-	Deadline  time.Duration // after which the tools are stopped gently; 0: none
+	Deadline  time.Duration // time after which the tools are stopped gracefully; 0: none
 	Beat      journal.Beat  // heartbeat of the journal; zero: the default
-	DeadAfter time.Duration // silence after which a run counts as dead; 0: the default
+	DeadAfter time.Duration // silence after which a run is considered dead; 0: the default
 
 	Stdout io.Writer // receives the report
 	Stderr io.Writer // receives the progress
 }
 
-// A Run is one command at work.
+// A Run is one running command.
 type Run struct {
 	Options
 	Begun   time.Time
@@ -50,21 +50,20 @@ type Run struct {
 	Mask    *Mask
 	Changed bool // there are changes: the exit code is Changes
 
-	// What is open. A command says what it needs by its Opens.
+	// What was opened, as the command's Opens says.
 	Environment *environment.Environment
 	Identity    secrets.Identity
 	Recipients  []string // age recipients who can read the environment's own credentials
 	Credentials map[string]string
 	Store       *state.Store // nil: the state is behind HTTP
 
-	// Complaints are what tools said of their failures. They go to the console, and into no
-	// file that is kept.
+	// Complaints are the tools' own error messages. They go to the console and into no file.
 	Complaints strings.Builder
 
 	command Command
 }
 
-// New returns a run of a command. Main is for all but tests.
+// New returns a run of a command. Only tests call it; everything else calls Main.
 func New(c Command, o Options) *Run {
 	r := &Run{Options: o, Begun: time.Now(), Mask: NewMask(), command: c}
 	r.Result = Result{Version: 1, Stage: c.Name, Environment: o.Env, RunID: o.ID}
@@ -73,7 +72,7 @@ func New(c Command, o Options) *Run {
 	return r
 }
 
-// Main runs a command and returns its exit code. Whatever happens, it leaves a result.
+// Main runs a command and returns its exit code. It always writes a result.
 func Main(ctx context.Context, c Command, o Options) int {
 	r := New(c, o)
 	if o.Deadline > 0 {
@@ -92,7 +91,7 @@ func Main(ctx context.Context, c Command, o Options) int {
 	return r.End(err)
 }
 
-// work opens what the command needs, and runs it.
+// work opens what the command needs and runs it.
 func (r *Run) work(ctx context.Context) error {
 	err := r.Open(ctx)
 	switch {
@@ -104,7 +103,7 @@ func (r *Run) work(ctx context.Context) error {
 	return err
 }
 
-// Open opens what the command needs. Main does it.
+// Open opens what the command needs. Main calls it.
 func (r *Run) Open(ctx context.Context) error {
 	switch r.command.Opens {
 	case Credentials:
@@ -120,11 +119,11 @@ func (r *Run) Open(ctx context.Context) error {
 	return nil
 }
 
-// A Word is shown as it is in a line of progress, though a secret may be called the same: a
-// word of ours or of OpenTofu, or a name from the repository.
+// A Word is never masked in a line of progress, even if a secret has the same text: one of our or
+// OpenTofu's words, or a name from the repository.
 type Word string
 
-// Say prints a line of progress. Its arguments are masked, its format is not.
+// Say prints a line of progress. Its arguments are masked; its format is not.
 func (r *Run) Say(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -141,12 +140,12 @@ func (r *Run) Say(format string, args ...any) {
 	fmt.Fprint(r.Stderr, printable.Log(fmt.Sprintf(format+"\n", args...)))
 }
 
-// isName says whether a text is the name of the environment or of one of its layers.
+// isName reports whether a text is the name of the environment or one of its layers.
 func (r *Run) isName(text string) bool {
 	return text == r.Env || slices.ContainsFunc(r.Result.Layers, func(l *LayerResult) bool { return l.Name == text })
 }
 
-// A console is where libraries log: to the progress, masked.
+// A console receives the logs of libraries and prints them masked, as progress.
 type console struct{ *Run }
 
 func (c console) Write(p []byte) (int, error) {
@@ -154,7 +153,7 @@ func (c console) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Timed runs a step and notes how long it took.
+// Timed runs a step and records how long it took.
 func (r *Run) Timed(step string, f func() error) error {
 	begin := time.Now()
 	err := f()
@@ -167,14 +166,14 @@ func (r *Run) Path(names ...string) string {
 	return filepath.Join(append([]string{r.Work}, names...)...)
 }
 
-// Confirmed refuses to go on unless given, the value of --confirm, is the environment's name.
+// Confirmed refuses to continue unless given, the value of --confirm, is the environment's name.
 func (r *Run) Confirmed(given, why string) error {
 	if given == r.Env {
 		return nil
 	}
 	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", r.Result.Stage, r.Env, r.Env)
 	if given != "" {
-		return refusal.New(command, "--confirm is %q and not the environment's name, %s", given, r.Env)
+		return refusal.New(command, "--confirm is %q, not the environment's name, %s", given, r.Env)
 	}
 	return refusal.New(command, "%s", why)
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // RefuseUnapproved refuses a plan of a protected environment that nobody has approved: by its
-// digest, and where there are reviewers by the signature of one.
+// digest and, if there are reviewers, by the signature of one of them.
 func (s *Source) RefuseUnapproved(ctx context.Context, r *run.Run, digest string) error {
 	if !r.Environment.Protected {
 		return nil
 	}
 	if len(r.Environment.Approvers) == 0 {
 		if s.Digest == "" {
-			return refusal.New(fmt.Sprintf("look at it: %s; then: dagger call apply --env=%s%s --digest=sha256:…", s.PlanCommand(r), r.Env, s.Options(r)),
+			return refusal.New(fmt.Sprintf("review it: %s; then: dagger call apply --env=%s%s --digest=sha256:…", s.PlanCommand(r), r.Env, s.Options(r)),
 				"environment %s is protected, and --digest does not say which plan was reviewed", r.Env)
 		}
 		return nil
@@ -45,12 +45,12 @@ func (s *Source) RefuseUnapproved(ctx context.Context, r *run.Run, digest string
 	return refusal.New(s.ApproveCommand(r, digest), "the plan %s of %s has no approval: %s", digest, r.Env, why)
 }
 
-// ApproveCommand approves the plan.
+// ApproveCommand returns the command that approves the plan.
 func (s *Source) ApproveCommand(r *run.Run, digest string) string {
 	return fmt.Sprintf("dagger call approve --env=%s%s --digest=%s --key=file://$HOME/.ssh/id_ed25519", r.Env, s.Options(r), digest)
 }
 
-// Approve keeps a signature of the plan's digest, and returns who made it.
+// Approve stores a signature of the plan's digest, and returns the name of the signer.
 func (s *Source) Approve(ctx context.Context, r *run.Run, digest string, signature []byte) (name string, err error) {
 	by, err := approval.Check(digest, signature, r.Environment.Approvers)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Source) Approve(ctx context.Context, r *run.Run, digest string, signatu
 	return by.Name, r.Store.Write(ctx, approvals(r, digest)+file+".sig", signature)
 }
 
-// approvals is the folder in the bucket of the signatures of a plan.
+// approvals returns the folder in the bucket for the signatures of a plan.
 func approvals(r *run.Run, digest string) string {
 	return "plans/" + r.Env + "/approvals/" + strings.TrimPrefix(digest, "sha256:") + "/"
 }

@@ -17,8 +17,8 @@ import (
 	"slipway/internal/workspace"
 )
 
-// bind returns what a plan of the layer depends on now, except for the lock file, which only init
-// completes.
+// bind returns what a plan of the layer currently depends on, except for the lock file, which only
+// init completes.
 func bind(ctx context.Context, l *layer.Layer, programs func() (map[string]string, error)) (manifest.Bindings, error) {
 	tools, err := programs()
 	if err != nil {
@@ -54,7 +54,7 @@ func lockFileDigest(l *layer.Layer) (string, error) {
 	return manifest.Digest(data), err
 }
 
-// digestPrograms starts to take the digests of the runner and of tofu, which takes a while, and
+// digestPrograms starts computing the digests of the runner and of tofu, which takes a while, and
 // returns a function that waits for them.
 func digestPrograms() func() (map[string]string, error) {
 	digests := sync.OnceValues(func() (map[string]string, error) {

@@ -1,8 +1,9 @@
-// Package sealedplan seals plans, keeps them, and finds and verifies them again for an apply.
+// Package sealedplan seals plans, stores them, and finds and verifies them for an apply.
 //
-// A sealed plan is two files. plan.age can be read only by those who read the environment's own
-// credentials; manifest.json says what it is a plan of. They lie among the results of the plan and,
-// with --keep, in the state's bucket, under the digest of the files that the plan was made of.
+// A sealed plan consists of two files. plan.age can only be read by the recipients of the
+// environment's own credentials; manifest.json describes what the plan was made from. They are
+// stored in the results of the plan and, with --keep, in the state's bucket, under the digest of
+// the files that were planned.
 package sealedplan
 
 import (
@@ -28,18 +29,18 @@ const (
 
 // A Sealer seals the plans of one run.
 type Sealer struct {
-	Commit   string        // of the files, for the manifest; may be empty
-	Base     string        // commit that they are to be merged into; may be empty
-	Keep     bool          // in the state's bucket, too
-	Lifetime time.Duration // after which the plan can no longer be applied
+	Commit   string        // commit of the files, for the manifest; may be empty
+	Base     string        // commit into which they are to be merged; may be empty
+	Keep     bool          // also store it in the state's bucket
+	Lifetime time.Duration // time after which the plan can no longer be applied
 
-	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
+	Programs func() (map[string]string, error) // digests of the programs; nil: those of the runner and tofu
 	parts    []manifest.Part
 }
 
 var commitPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// Check refuses what cannot stand in a manifest, before anything is planned.
+// Check refuses what cannot be in a manifest, before anything is planned.
 func (s *Sealer) Check(r *run.Run) error {
 	for flag, value := range map[string]string{"--commit": s.Commit, "--base": s.Base} {
 		if value != "" && !commitPattern.MatchString(value) {
@@ -55,12 +56,12 @@ func (s *Sealer) Check(r *run.Run) error {
 	return nil
 }
 
-// Digest is that of the plans that were sealed: what a reviewer approves.
+// Digest returns the digest of the sealed plans, which a reviewer approves.
 func (s *Sealer) Digest(r *run.Run) string { return manifest.PlanDigest(r.Env, s.parts) }
 
-// Seal leaves the sealed plan of a layer among the results, and in the state's bucket if it is to
-// be kept. With after, the name of an earlier layer that changes, there is no plan to seal: this
-// layer has to be planned again then.
+// Seal writes the sealed plan of a layer to the results and, if it is to be kept, to the state's
+// bucket. If after names an earlier layer that changes, there is no plan to seal, and this layer
+// has to be planned again after that.
 func (s *Sealer) Seal(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
 	bindings, err := bind(ctx, l, s.Programs)
 	if err != nil {
@@ -106,23 +107,23 @@ func (s *Sealer) Seal(ctx context.Context, l *layer.Layer, summary plan.Summary,
 	return s.keep(ctx, l, sealed, data)
 }
 
-// folderOf is the folder of a layer's sealed plan among the results.
+// folderOf returns the folder of a layer's sealed plan in the results.
 func folderOf(l *layer.Layer) string { return "plan/" + l.FileName() + "/" }
 
-// kept is the folder of a layer's plan in the bucket, by what it is a plan of.
+// kept returns the folder of a layer's plan in the bucket, named by the digest of its files.
 func kept(l *layer.Layer) string { return keptPlans(l) + l.Inputs[len("sha256:"):] + "/" }
 
 func keptPlans(l *layer.Layer) string { return "plans/" + l.Key + "/" }
 
-// keep puts a sealed plan into the bucket, in place of an earlier one of the same files, and
-// removes those that have expired.
+// keep stores a sealed plan in the bucket, replaces an earlier one of the same files, and deletes
+// expired ones.
 func (s *Sealer) keep(ctx context.Context, l *layer.Layer, sealed, data []byte) error {
 	if sealed != nil {
 		if err := l.Store.Write(ctx, kept(l)+planName, sealed); err != nil {
 			return err
 		}
 	}
-	// Last, because what it refers to must exist.
+	// This is written last, because what it refers to must exist.
 	if err := l.Store.Write(ctx, kept(l)+manifestName, data); err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func TestSealFails(t *testing.T) {
 		"a link for a lock file": {func(d *planDesk) {
 			must.Do(t, os.Remove(d.LockFile()))
 			must.Do(t, os.Symlink("/etc/passwd", d.LockFile()))
-		}, "is no regular file"},
+		}, "is not a regular file"},
 		"no plan":          {func(d *planDesk) { must.Do(t, os.Remove(d.PlanFile())) }, "no such file"},
 		"nobody to read":   {func(d *planDesk) { d.Recipients = nil }, "no age recipient"},
 		"no passphrase":    {func(d *planDesk) { d.Credentials = nil }, "without a passphrase"},

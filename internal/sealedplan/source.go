@@ -22,10 +22,10 @@ import (
 
 // A Source is where sealed plans come from.
 type Source struct {
-	Folder string // results of a plan; empty: the plans that are kept in the state's bucket
-	Digest string // of the plan that is meant; empty: whichever is found
+	Folder string // results of a plan; empty: the plans stored in the state's bucket
+	Digest string // digest of the expected plan; empty: any
 
-	Programs func() (map[string]string, error) // their digests; nil: those of the runner and tofu
+	Programs func() (map[string]string, error) // digests of the programs; nil: those of the runner and tofu
 }
 
 // A Plan is the sealed plan of one layer, verified.
@@ -35,7 +35,7 @@ type Plan struct {
 	sealed []byte // plan.age
 }
 
-// Made is when the plan was made.
+// Made returns when the plan was made.
 func (p Plan) Made() string { return p.Created.Format(time.RFC3339) }
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -48,7 +48,7 @@ func (s *Source) CheckDigest(r *run.Run) error {
 	return nil
 }
 
-// PlanCommand makes a plan that replaces one that is refused.
+// PlanCommand returns the command that makes a new plan in place of a refused one.
 func (s *Source) PlanCommand(r *run.Run) string {
 	command := "dagger call plan --env=" + r.Env
 	if s.Folder != "" {
@@ -63,7 +63,7 @@ func (s *Source) PlanCommand(r *run.Run) string {
 	return command + " --keep"
 }
 
-// Options are what the current command has of it: --layer and --plan.
+// Options returns the current command's --layer and --plan, for a hint.
 func (s *Source) Options(r *run.Run) string {
 	option := ""
 	if r.OnlyLayer != "" {
@@ -80,8 +80,8 @@ func (s *Source) Refuse(r *run.Run, format string, args ...any) error {
 	return refusal.New(s.PlanCommand(r), format, args...)
 }
 
-// Find returns the verified plans of the chosen layers, and their digest. It refuses plans other
-// than those that Digest names.
+// Find returns the verified plans of the chosen layers, and their digest. It refuses plans with a
+// digest other than Digest.
 func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer) (plans []Plan, digest string, err error) {
 	if s.Programs == nil {
 		s.Programs = digestPrograms()
@@ -98,13 +98,13 @@ func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer) (p
 	digest = manifest.PlanDigest(r.Env, parts)
 	if s.Digest != "" && s.Digest != digest {
 		p := plans[0]
-		return nil, "", s.Refuse(r, "the plan of %s has the digest %s, by run %s at %s, and not %s", r.Env, digest, p.RunID, p.Created.Format("2006-01-02 15:04:05"), s.Digest)
+		return nil, "", s.Refuse(r, "the plan of %s, made by run %s at %s, has the digest %s, not %s", r.Env, p.RunID, p.Created.Format("2006-01-02 15:04:05"), digest, s.Digest)
 	}
 	return plans, digest, nil
 }
 
-// verify finds the plan of a layer and compares everything that it is bound to. The refusal names
-// the first difference. Only the lock file is left for later.
+// verify finds the plan of a layer and compares everything to which it is bound. The refusal names
+// the first difference. Only the lock file is checked later.
 func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 	read, where := s.files(ctx, l)
 	data, err := read(manifestName)
@@ -121,11 +121,11 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 	p := Plan{Manifest: m, data: data}
 	switch {
 	case m.Environment != l.Env:
-		return p, s.Refuse(l.Run, "the plan is one of environment %s", m.Environment)
+		return p, s.Refuse(l.Run, "the plan is for environment %s", m.Environment)
 	case m.Layer != l.Name:
-		return p, s.Refuse(l.Run, "the plan is one of layer %s and not of %s", m.Layer, l.Name)
+		return p, s.Refuse(l.Run, "the plan is for layer %s, not %s", m.Layer, l.Name)
 	case !time.Now().Before(m.Expires):
-		return p, s.Refuse(l.Run, "the plan of %s has expired, at %s", l.Name, m.Expires.Format(time.RFC3339))
+		return p, s.Refuse(l.Run, "the plan of %s expired at %s", l.Name, m.Expires.Format(time.RFC3339))
 	}
 	if m.After == "" {
 		p.sealed, err = read(planName)
@@ -133,7 +133,7 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 			return p, err
 		}
 		if manifest.Digest(p.sealed) != m.Plan {
-			return p, s.Refuse(l.Run, "the plan of %s is not the one that its manifest was made for", l.Name)
+			return p, s.Refuse(l.Run, "the plan of %s does not match its manifest", l.Name)
 		}
 	}
 	if err := s.refuseSpent(ctx, l, m); err != nil {
@@ -153,25 +153,26 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 	return p, nil
 }
 
-// files reads the files of a layer's sealed plan: from a folder, or from the bucket, where they
-// are kept under the digest of the files that are here now.
+// files returns a reader for the files of a layer's sealed plan: from a folder, or from the bucket,
+// where they are stored under the digest of the current files.
 func (s *Source) files(ctx context.Context, l *layer.Layer) (read func(name string) ([]byte, error), where string) {
 	if s.Folder != "" {
 		return func(name string) ([]byte, error) {
 			return os.ReadFile(filepath.Join(s.Folder, folderOf(l), name))
-		}, "the folder that --plan names"
+		}, "the folder given with --plan"
 	}
 	return func(name string) ([]byte, error) { return l.Store.Read(ctx, kept(l)+name) }, l.Store.Name() + " for exactly these files"
 }
 
-// refuseSpent refuses a plan that was applied, or that a newer one of the same files replaced.
+// refuseSpent refuses a plan that was already applied or was replaced by a newer plan of the same
+// files.
 func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Manifest) error {
 	if l.Store == nil {
-		return nil // the state's own serial has to do
+		return nil // only the state's serial protects against it
 	}
 	by, err := l.Store.Read(ctx, claimKey(l, m))
 	if err == nil {
-		return s.Refuse(l.Run, "the plan of %s was applied already, or begun, by run %q", l.Name, by)
+		return s.Refuse(l.Run, "an apply of the plan of %s was already started by run %q", l.Name, by)
 	}
 	if !errors.Is(err, state.ErrNone) {
 		return err
@@ -183,19 +184,19 @@ func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Man
 	if err != nil {
 		return err
 	}
-	// One that cannot be read is refused where it is used itself.
+	// An unreadable plan is refused when it is used itself.
 	other, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
 	if err == nil && other.RunID != m.RunID && other.Created.After(m.Created) {
-		return s.Refuse(l.Run, "the plan of %s was replaced by that of run %s", l.Name, other.RunID)
+		return s.Refuse(l.Run, "the plan of %s was replaced by the plan of run %s", l.Name, other.RunID)
 	}
 	return nil
 }
 
-// claimKey is the key of the object that makes sure that a plan is applied once.
+// claimKey returns the key of the object that ensures that a plan is applied only once.
 func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) + m.RunID + ".applied" }
 
-// Claim makes sure that the plan is applied once: it refuses one that another run has claimed.
-// What it returns gives the plan back, for a run that has not begun.
+// Claim ensures that the plan is applied only once: it refuses a plan that another run has claimed.
+// The returned function releases the claim, for a run that has not started.
 func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack func(context.Context) error, err error) {
 	if l.Store == nil { // the state's own serial has to do
 		return func(context.Context) error { return nil }, nil
@@ -211,29 +212,30 @@ func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack fu
 	return func(ctx context.Context) error { return l.Store.Remove(ctx, key) }, nil
 }
 
-// RefuseLockFile refuses a plan that was made with another lock file than init has left.
+// RefuseLockFile refuses a plan that was made with a different lock file from the one that init
+// left.
 func (s *Source) RefuseLockFile(l *layer.Layer, p Plan) error {
 	lockFile, err := lockFileDigest(l)
 	if err == nil && lockFile != p.Bindings.LockFile {
-		err = s.Refuse(l.Run, "since the plan of %s was made, the lock file of the providers has changed", l.Name)
+		err = s.Refuse(l.Run, "since the plan of %s was made, the provider lock file has changed", l.Name)
 	}
 	return err
 }
 
-// RefuseLosses refuses a plan that loses other resources than its manifest says: that is what was
-// reviewed and allowed.
+// RefuseLosses refuses a plan whose losses differ from those in its manifest, which were reviewed
+// and allowed.
 func (s *Source) RefuseLosses(l *layer.Layer, p Plan, summary plan.Summary) error {
 	if !slices.Equal(summary.Losses(), p.Losses) {
-		return s.Refuse(l.Run, "the plan of %s loses other resources than its manifest says", l.Name)
+		return s.Refuse(l.Run, "the plan of %s deletes, replaces or forgets other resources than its manifest says", l.Name)
 	}
 	return nil
 }
 
-// Unseal opens a plan for tofu.
+// Unseal decrypts a plan for tofu.
 func (s *Source) Unseal(l *layer.Layer, p Plan) error {
 	data, err := l.Identity.Open(p.sealed)
 	if err != nil {
-		return s.Refuse(l.Run, "the plan of %s cannot be opened: %v", l.Name, err)
+		return s.Refuse(l.Run, "the plan of %s cannot be decrypted: %v", l.Name, err)
 	}
 	if err := workspace.Folder(l.Run).Write(workspace.Inside(l.Run, l.PlanFile()), data); err != nil {
 		return workspace.Full(l.Run, err)

@@ -63,11 +63,11 @@ func TestVerify(t *testing.T) {
 		"as it was made":       {},
 		"of a later layer":     {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }},
 		"none":                 {before: func(d *planDesk) { must.Do(d.T, d.Store.Remove(d.T.Context(), kept(d.Layer)+manifestName)) }, message: "there is no plan of test in bucket state"},
-		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is one of environment prod"},
-		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is one of layer net and not of test"},
-		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "has expired"},
-		"with another plan":    {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = []byte("other") }, message: "is not the one that its manifest was made for"},
-		"without its plan":     {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = nil }, message: "is not the one that its manifest was made for"},
+		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is for environment prod"},
+		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is for layer net, not test"},
+		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "expired at"},
+		"with another plan":    {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = []byte("other") }, message: "does not match its manifest"},
+		"without its plan":     {plan: func(_ *manifest.Manifest, sealed *[]byte) { *sealed = nil }, message: "does not match its manifest"},
 		"of another tool": {before: func(d *planDesk) {
 			d.source.Programs = func() (map[string]string, error) { return map[string]string{"tofu": "sha256:2"}, nil }
 		}, message: "since the plan of test was made, the program tofu has changed"},
@@ -80,7 +80,7 @@ func TestVerify(t *testing.T) {
 		}},
 		"that was applied": {before: func(d *planDesk) {
 			must.Do(d.T, d.Store.Write(d.T.Context(), claimKey(d.Layer, manifest.Manifest{RunID: "planner"}), []byte("run7")))
-		}, message: `was applied already, or begun, by run "run7"`},
+		}, message: `was already started by run "run7"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newPlanDesk(t)
@@ -126,7 +126,7 @@ func TestVerifyFolder(t *testing.T) {
 		message string
 	}{
 		"the newer one": {kept: -time.Minute},
-		"an older one":  {kept: time.Minute, message: "was replaced by that of run planner"},
+		"an older one":  {kept: time.Minute, message: "was replaced by the plan of run planner"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newPlanDesk(t)
@@ -138,7 +138,7 @@ func TestVerifyFolder(t *testing.T) {
 			if _, err := d.source.verify(t.Context(), d.Layer); err == nil {
 				t.Error("there is none in the folder yet")
 			} else {
-				must.Refuse(t, err, "there is no plan of test in the folder that --plan names", "dagger call plan-files --env=test export --path=.slipway/plan")
+				must.Refuse(t, err, "there is no plan of test in the folder given with --plan", "dagger call plan-files --env=test export --path=.slipway/plan")
 			}
 			data, err := d.Store.Read(t.Context(), kept(d.Layer)+manifestName)
 			must.Do(t, err)
@@ -169,7 +169,7 @@ func TestVerifyFolderAlone(t *testing.T) {
 		"whole": {change: func(*planDesk, *manifest.Manifest) {}},
 		"without the plan itself": {change: func(d *planDesk, _ *manifest.Manifest) {
 			must.Do(t, os.Remove(filepath.Join(d.source.Folder, "plan", "test", planName)))
-		}, message: "is not the one that its manifest was made for"},
+		}, message: "does not match its manifest"},
 		"beside one that cannot be read": {change: func(d *planDesk, _ *manifest.Manifest) {
 			must.Do(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, []byte("x")))
 		}},
@@ -211,12 +211,12 @@ func TestRefuseLockFile(t *testing.T) {
 	m := manifest.Manifest{Bindings: manifest.Bindings{LockFile: manifest.Digest([]byte("locks"))}}
 	must.Do(t, d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}))
 	must.Do(t, os.WriteFile(d.LockFile(), []byte("others"), 0o600))
-	must.Refuse(t, d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}), "since the plan of test was made, the lock file of the providers has changed", "dagger call plan --env=test --keep")
+	must.Refuse(t, d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}), "since the plan of test was made, the provider lock file has changed", "dagger call plan --env=test --keep")
 	must.Do(t, os.Remove(d.LockFile()))
-	must.Refuse(t, d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}), "the lock file of the providers has changed", "")
+	must.Refuse(t, d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}), "the provider lock file has changed", "")
 	must.Do(t, d.source.RefuseLockFile(d.Layer, Plan{}))
 	must.Do(t, os.Mkdir(d.LockFile(), 0o700))
-	if err := d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+	if err := d.source.RefuseLockFile(d.Layer, Plan{Manifest: m}); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestUnseal(t *testing.T) {
 	d := planning(t)
 	sealed, err := secrets.Envelope([]byte("another plan"), d.Recipients)
 	must.Do(t, err)
-	must.Refuse(t, d.source.Unseal(d.Layer, Plan{sealed: []byte("x")}), "the plan of test cannot be opened: ", "dagger call plan --env=test --keep")
+	must.Refuse(t, d.source.Unseal(d.Layer, Plan{sealed: []byte("x")}), "the plan of test cannot be decrypted: ", "dagger call plan --env=test --keep")
 	must.Do(t, d.source.Unseal(d.Layer, Plan{sealed: sealed}))
 	if data, err := workspace.Folder(d.Run).Read(workspace.Inside(d.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)

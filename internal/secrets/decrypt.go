@@ -1,5 +1,5 @@
-// Package secrets reads and writes SOPS files with age, by the sops library and
-// in memory only: no identity, no data key and no value touches a file.
+// Package secrets reads and writes SOPS files with age, using the sops library and memory only: no
+// identity, data key or value is ever written to a file.
 package secrets
 
 import (
@@ -20,15 +20,15 @@ import (
 	"github.com/getsops/sops/v3/stores/yaml"
 )
 
-// An Identity is what decrypts: one or more age secret keys.
+// An Identity is one or more age secret keys.
 type Identity struct {
 	sops       sopsage.ParsedIdentities
 	age        []age.Identity
 	recipients []string
 }
 
-// ParseIdentity reads an age identity file: secret keys, one on each line, and
-// comments. The error never quotes the text.
+// ParseIdentity reads an age identity file: one secret key per line, and comments. Its errors never
+// quote the text.
 func ParseIdentity(text string) (Identity, error) {
 	var identity Identity
 	for line := range strings.Lines(text) {
@@ -38,7 +38,7 @@ func ParseIdentity(text string) (Identity, error) {
 		}
 		parsed, err := age.ParseIdentities(strings.NewReader(line))
 		if err != nil {
-			return Identity{}, errors.New("the age identity has a line that is no age secret key")
+			return Identity{}, errors.New("the age identity has a line that is not an age secret key")
 		}
 		switch key := parsed[0].(type) {
 		case *age.X25519Identity:
@@ -46,7 +46,7 @@ func ParseIdentity(text string) (Identity, error) {
 		case *age.HybridIdentity:
 			identity.recipients = append(identity.recipients, key.Recipient().String())
 		default:
-			return Identity{}, fmt.Errorf("the age identity holds a %T, which is not supported", key)
+			return Identity{}, fmt.Errorf("the age identity contains a %T, which is not supported", key)
 		}
 		identity.age = append(identity.age, parsed[0])
 		if err := identity.sops.Import(line); err != nil {
@@ -59,24 +59,24 @@ func ParseIdentity(text string) (Identity, error) {
 	return identity, nil
 }
 
-// Recipients are the public keys, for messages.
+// Recipients returns the public keys, for messages.
 func (i Identity) Recipients() []string { return i.recipients }
 
-// A ForeignError says that a file is sealed to others.
+// A ForeignError means that a file is encrypted to other recipients.
 type ForeignError struct {
 	Path       string
-	Recipients []string // who can read it
-	Mine       []string // who asked
+	Recipients []string // the file's recipients
+	Mine       []string // the identity's recipients
 }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s is encrypted to %s, and not to %s", e.Path, strings.Join(e.Recipients, ", "), strings.Join(e.Mine, ", "))
+	return fmt.Sprintf("%s is encrypted to %s, not to %s", e.Path, strings.Join(e.Recipients, ", "), strings.Join(e.Mine, ", "))
 }
 
-// ErrPlain says that a file is not encrypted.
+// ErrPlain means that a file is not encrypted.
 var ErrPlain = errors.New("is not encrypted")
 
-// storeFor chooses the format by the file's name.
+// storeFor chooses the format by file extension.
 func storeFor(name string) (sops.Store, error) {
 	formats := config.NewStoresConfig()
 	switch path.Ext(name) {
@@ -87,7 +87,7 @@ func storeFor(name string) (sops.Store, error) {
 	case ".json":
 		return json.NewStore(&formats.JSON), nil
 	}
-	return nil, fmt.Errorf("%s ends in none of .env, .yaml and .json", name)
+	return nil, fmt.Errorf("%s does not end in .env, .yaml or .json", name)
 }
 
 // load parses an encrypted file.
@@ -101,13 +101,13 @@ func load(name string, data []byte) (sops.Tree, error) {
 		return sops.Tree{}, fmt.Errorf("%s %w", name, ErrPlain)
 	}
 	if err != nil {
-		// The library's own text can quote a line of a file that is not encrypted.
+		// The library's error may quote a line of an unencrypted file.
 		return sops.Tree{}, fmt.Errorf("%s cannot be read as a SOPS file", name)
 	}
 	return tree, refuseTwice(name, data, tree)
 }
 
-// recipients lists the age recipients of a file, in its order.
+// recipients lists a file's age recipients, in file order.
 func recipients(tree sops.Tree) []string {
 	var list []string
 	for _, group := range tree.Metadata.KeyGroups {
@@ -120,7 +120,7 @@ func recipients(tree sops.Tree) []string {
 	return list
 }
 
-// dataKey opens the key that seals the values.
+// dataKey decrypts the key that encrypts the values.
 func dataKey(name string, tree sops.Tree, identity Identity) ([]byte, error) {
 	for _, group := range tree.Metadata.KeyGroups {
 		for _, key := range group {
@@ -137,9 +137,9 @@ func dataKey(name string, tree sops.Tree, identity Identity) ([]byte, error) {
 	return nil, &ForeignError{name, recipients(tree), identity.recipients}
 }
 
-// open decrypts the tree in place and checks its MAC. The cipher that it returns
-// remembers what it opened: values that stay the same are sealed to the same
-// bytes again, so that a change of one value is a change of one line.
+// open decrypts the tree in place and checks its MAC. The returned cipher remembers what it
+// decrypted: unchanged values are encrypted to the same bytes again, so changing one value changes
+// one line.
 func open(name string, tree sops.Tree, identity Identity) (key []byte, cipher sops.Cipher, err error) {
 	key, err = dataKey(name, tree, identity)
 	if err != nil {
@@ -148,7 +148,7 @@ func open(name string, tree sops.Tree, identity Identity) (key []byte, cipher so
 	cipher = aes.NewCipher()
 	mac, err := tree.Decrypt(key, cipher)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s has a value that its key does not open: it was changed without sops", name)
+		return nil, nil, fmt.Errorf("%s has a value that cannot be decrypted with its key: it was changed without sops", name)
 	}
 	sealed, err := cipher.Decrypt(tree.Metadata.MessageAuthenticationCode, key, tree.Metadata.LastModified.Format(time.RFC3339))
 	if err != nil || sealed != mac {
@@ -157,11 +157,11 @@ func open(name string, tree sops.Tree, identity Identity) (key []byte, cipher so
 	return key, cipher, refuseUndeclared(name, tree)
 }
 
-// variableName is what the environment of a process can hold portably.
+// variableName matches names that are portable in a process environment.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Decrypt returns the variables of the SOPS file called name, whose extension
-// tells its format. The file must be flat: names and scalar values.
+// Decrypt returns the variables of the SOPS file called name, whose extension determines its
+// format. The file must be flat: names and scalar values.
 func Decrypt(name string, data []byte, identity Identity) (map[string]string, error) {
 	tree, err := load(name, data)
 	if err != nil {
@@ -184,16 +184,16 @@ func variables(name string, tree sops.Tree) (map[string]string, error) {
 				continue // a comment
 			}
 			if key == EmptyVariables {
-				continue // a list of ours
+				continue // Slipway's own list
 			}
 			if !variableName.MatchString(key) {
-				return nil, fmt.Errorf("%s has %q, which is no name of a variable", name, key)
+				return nil, fmt.Errorf("%s has %q, which is not a valid variable name", name, key)
 			}
 			switch value := item.Value.(type) {
 			case string:
 				values[key] = value
 			case sops.TreeBranch, []interface{}, nil:
-				return nil, fmt.Errorf("%s has a %q that is not one plain value", name, key)
+				return nil, fmt.Errorf("%s has %q, which is not a scalar value", name, key)
 			default:
 				if others == nil {
 					var err error

@@ -6,7 +6,7 @@ import (
 	"github.com/getsops/sops/v3/stores/dotenv"
 )
 
-// ReadDotenv returns the variables of an unencrypted dotenv file. Each name comes once.
+// ReadDotenv returns the variables of an unencrypted dotenv file. It refuses duplicate names.
 func ReadDotenv(data []byte) (map[string]string, error) {
 	branches, err := (&dotenv.Store{}).LoadPlainFile(data)
 	if err != nil {
@@ -17,7 +17,7 @@ func ReadDotenv(data []byte) (map[string]string, error) {
 		for _, item := range branch {
 			if name, ok := item.Key.(string); ok {
 				if _, twice := values[name]; twice {
-					return nil, fmt.Errorf("%s is in it twice", name)
+					return nil, fmt.Errorf("%s is defined twice", name)
 				}
 				values[name] = fmt.Sprint(item.Value)
 			}

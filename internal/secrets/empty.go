@@ -11,24 +11,22 @@ import (
 	"github.com/getsops/sops/v3"
 )
 
-// EmptyVariables is the variable in which a SOPS file lists those of its variables
-// that are meant to be empty. SOPS encrypts nothing of an empty value, and its MAC
-// does not cover it: without the list, who can write the file, and has no key, could
-// blank a variable of another file by a line NAME=.
+// EmptyVariables is the variable that lists which variables of a SOPS file are empty on purpose.
+// SOPS does not encrypt an empty value, and its MAC does not cover it. Without the list, somebody
+// who can write the file but has no key could blank a variable of another file with a line NAME=.
 const EmptyVariables = "EMPTY_VARIABLES"
 
-// An UndeclaredError says that a variable is empty, and nobody who has the key said so.
+// An UndeclaredError means that a variable is empty and no key holder declared it so.
 type UndeclaredError struct{ Path, Variable string }
 
 func (e *UndeclaredError) Error() string {
-	return fmt.Sprintf("%s has an empty %s that %s does not name", e.Path, e.Variable, EmptyVariables)
+	return fmt.Sprintf("%s has an empty %s that %s does not list", e.Path, e.Variable, EmptyVariables)
 }
 
-// ErrTwice says that a file has a name twice.
-var ErrTwice = errors.New("has a name twice")
+// ErrTwice means that a file defines a name twice.
+var ErrTwice = errors.New("defines a name twice")
 
-// refuseTwice finds names that a file has twice: programs differ in which of the
-// values they take.
+// refuseTwice looks for duplicate names in a file: programs differ in which of the values they use.
 func refuseTwice(name string, data []byte, tree sops.Tree) error {
 	var names []string
 	for _, branch := range tree.Branches {
@@ -38,7 +36,7 @@ func refuseTwice(name string, data []byte, tree sops.Tree) error {
 			}
 		}
 	}
-	if path.Ext(name) == ".env" { // those of sops itself, too
+	if path.Ext(name) == ".env" { // includes sops's own names
 		names = nil
 		for line := range bytes.Lines(data) {
 			if key, _, ok := strings.Cut(string(line), "="); ok && !strings.HasPrefix(key, "#") {
@@ -55,8 +53,8 @@ func refuseTwice(name string, data []byte, tree sops.Tree) error {
 	return nil
 }
 
-// empty lists the variables of a tree that have no value, in its order. An encrypted
-// tree has the same ones.
+// empty lists the variables of a tree that have no value, in file order. An encrypted tree yields
+// the same list.
 func empty(tree sops.Tree) (names []string) {
 	for _, branch := range tree.Branches {
 		for _, item := range branch {
@@ -68,7 +66,7 @@ func empty(tree sops.Tree) (names []string) {
 	return names
 }
 
-// refuseUndeclared compares a decrypted tree with its list.
+// refuseUndeclared checks the empty variables of a decrypted tree against its list.
 func refuseUndeclared(name string, tree sops.Tree) error {
 	for _, variable := range undeclaredIn(tree) {
 		return &UndeclaredError{name, variable}
@@ -93,7 +91,7 @@ func value(tree sops.Tree, variable string) string {
 	return ""
 }
 
-// declare lists the empty variables of a plain tree in it.
+// declare records the empty variables of a plain tree in its list.
 func declare(tree *sops.Tree) {
 	list := strings.Join(empty(*tree), ",")
 	branch := tree.Branches[0]

@@ -9,7 +9,7 @@ import (
 	"filippo.io/age"
 )
 
-// Recipients are the age recipients of the SOPS file called name: who can read it.
+// Recipients returns the age recipients of the SOPS file called name.
 func Recipients(name string, data []byte) ([]string, error) {
 	tree, err := load(name, data)
 	if err != nil {
@@ -18,18 +18,18 @@ func Recipients(name string, data []byte) ([]string, error) {
 	return recipients(tree), nil
 }
 
-// Envelope seals data to age recipients, by age's own format.
+// Envelope encrypts data to age recipients, in age's own format.
 func Envelope(data []byte, to []string) ([]byte, error) {
 	var keys []age.Recipient
 	for _, text := range to {
 		parsed, err := age.ParseRecipients(bytes.NewReader([]byte(text)))
 		if err != nil {
-			return nil, fmt.Errorf("%q is no age recipient", text)
+			return nil, fmt.Errorf("%q is not an age recipient", text)
 		}
 		keys = append(keys, parsed...)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("there is no age recipient to seal to")
+		return nil, errors.New("there is no age recipient to encrypt to")
 	}
 	var sealed bytes.Buffer
 	w, err := age.Encrypt(&sealed, keys...)
@@ -45,11 +45,11 @@ func Envelope(data []byte, to []string) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
-// Open reads what Envelope sealed.
+// Open decrypts what Envelope encrypted.
 func (i Identity) Open(sealed []byte) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), i.age...)
 	if err != nil {
-		return nil, errors.New("it is not sealed to this age identity, or it is damaged")
+		return nil, errors.New("it is not encrypted to this age identity, or it is damaged")
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {

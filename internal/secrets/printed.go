@@ -13,15 +13,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// LogTo has the sops library write its own log to w. It quotes comments of files.
+// LogTo redirects the sops library's log to w. The log quotes comments from files.
 func LogTo(w io.Writer) {
 	for _, logger := range logging.Loggers {
 		logger.SetOutput(w)
 	}
 }
 
-// printed are the values at the top of a decrypted tree as `sops -d` prints them: a
-// date as in RFC 3339, a number in the digits of its format.
+// printed returns the top-level values of a decrypted tree as `sops -d` prints them: dates as in
+// RFC 3339, numbers in the file format's digits.
 func printed(name string, tree sops.Tree) (map[string]string, error) {
 	store, err := storeFor(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func printed(name string, tree sops.Tree) (map[string]string, error) {
 	if path.Ext(name) == ".json" {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(data, &fields); err != nil {
-			return nil, fmt.Errorf("%s is no object", name)
+			return nil, fmt.Errorf("%s is not an object", name)
 		}
 		for key, value := range fields {
 			values[key] = string(bytes.TrimSpace(value))

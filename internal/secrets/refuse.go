@@ -8,7 +8,7 @@ import (
 	"slipway/internal/refusal"
 )
 
-// Refuse makes a refusal of what is wrong with the SOPS file of that name.
+// Refuse turns a fault of the SOPS file called name into a refusal.
 func Refuse(name string, err error) error {
 	var foreign *ForeignError
 	var undeclared *UndeclaredError

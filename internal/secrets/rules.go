@@ -16,11 +16,11 @@ import (
 	"slipway/internal/printable"
 )
 
-// Folder is where a repository keeps its SOPS files.
+// Folder contains a repository's SOPS files.
 const Folder = "credentials"
 
-// Rule returns the age recipients that .sops.yaml, at the root of the repository,
-// names for the file called name.
+// Rule returns the age recipients for the file called name, as configured in .sops.yaml at the
+// repository's root.
 func Rule(repository, name string) ([]string, error) {
 	file := filepath.Join(repository, ".sops.yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func Rule(repository, name string) ([]string, error) {
 			for _, key := range group {
 				key, ok := key.(*sopsage.MasterKey)
 				if !ok {
-					return nil, fmt.Errorf(".sops.yaml has a key for %s that is not one of age", name)
+					return nil, fmt.Errorf(".sops.yaml has a key for %s that is not an age key", name)
 				}
 				list = append(list, key.Recipient)
 			}
@@ -48,8 +48,8 @@ func Rule(repository, name string) ([]string, error) {
 	return list, nil
 }
 
-// List returns the SOPS files of the repository: what is below credentials/, less
-// templates and what explains them.
+// List returns the repository's SOPS files: everything below credentials/ except templates and
+// documentation.
 func List(repository string) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(os.DirFS(repository), Folder, func(name string, entry fs.DirEntry, err error) error {
@@ -67,18 +67,17 @@ func List(repository string) ([]string, error) {
 	return names, err
 }
 
-// A Finding is what Check has to say of a file.
+// A Finding is the result of Check for one file.
 type Finding struct {
 	Path       string
-	Recipients []string // who can read it
-	Opened     bool     // the identity could read it, and its MAC holds
+	Recipients []string // the file's recipients
+	Opened     bool     // decrypted with the identity, and the MAC is valid
 	Fault      error    // nil: nothing is wrong
-	Hint       string   // how to mend the fault
+	Hint       string   // how to fix the fault
 }
 
-// Check looks at every file below credentials/: it must be encrypted, to the
-// recipients that .sops.yaml names and to no other, and its MAC must hold, which
-// only a reader can see. identity may be nil.
+// Check inspects every file below credentials/. Each must be encrypted to exactly the recipients in
+// .sops.yaml and have a valid MAC, which only a recipient can check. identity may be nil.
 func Check(repository string, identity *Identity) ([]Finding, error) {
 	names, err := List(repository)
 	if err != nil {
@@ -123,7 +122,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 			"dagger call secrets update-keys --file="+printable.Word(f.Path))
 		return
 	}
-	// The list of empty variables is sealed, but whether there is one can be seen.
+	// The list of empty variables is encrypted, but its presence is visible.
 	if tree, err := load(f.Path, data); err == nil {
 		if names := empty(tree); len(names) > 0 && value(tree, EmptyVariables) == "" {
 			fail(&UndeclaredError{f.Path, names[0]}, "git log -p -- "+printable.Word(f.Path))
@@ -136,7 +135,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	_, err = Decrypt(f.Path, data, *identity)
 	var foreign *ForeignError
 	if errors.As(err, &foreign) {
-		return // not ours to read
+		return // not encrypted to us
 	}
 	if err != nil {
 		fail(err, "git log -- "+printable.Word(f.Path))
@@ -145,8 +144,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	f.Opened = true
 }
 
-// sealedTwin is the name that the encrypted form of a plain file has: x.env
-// becomes x.enc.env.
+// sealedTwin returns the name of a plain file's encrypted form: x.env becomes x.enc.env.
 func sealedTwin(name string) string {
 	extension := path.Ext(name)
 	return strings.TrimSuffix(name, extension) + ".enc" + extension

@@ -57,9 +57,9 @@ func TestCheck(t *testing.T) {
 		"changed by hand":             {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": tampered}, "changed without sops", "git log", false},
 		"meant to be empty":           {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": empty(me)}, "", "", true},
 		"meant to be empty, no key":   {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": empty(other)}, "", "", false},
-		"a line appended, no key":     {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not name", "git log -p", false},
-		"a line appended":             {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not name", "git log", false},
-		"a name twice":                {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "NAME=\n"}, "has a name twice: NAME", "git log -p", false},
+		"a line appended, no key":     {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not list", "git log -p", false},
+		"a line appended":             {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me) + "PREVIOUS=\n"}, "has an empty PREVIOUS that EMPTY_VARIABLES does not list", "git log", false},
+		"a name twice":                {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other) + "NAME=\n"}, "defines a name twice: NAME", "git log -p", false},
 		"no rules":                    {map[string]string{"credentials/test.enc.env": sealed(me)}, "the repository has no .sops.yaml", "$EDITOR .sops.yaml", false},
 		"no rule for the file":        {map[string]string{".sops.yaml": strings.Replace(rules(me), "^credentials/", "^elsewhere/", 1), "credentials/test.enc.env": sealed(me)}, ".sops.yaml", "$EDITOR .sops.yaml", false},
 	} {

@@ -13,13 +13,12 @@ import (
 	"github.com/getsops/sops/v3/version"
 )
 
-// Seal encrypts variables, in the order of their names, as a new SOPS file for
-// the age recipients.
+// Seal encrypts variables, sorted by name, as a new SOPS file for the age recipients.
 func Seal(name string, values map[string]string, recipients []string) ([]byte, error) {
 	var branch sops.TreeBranch
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !variableName.MatchString(key) {
-			return nil, fmt.Errorf("%q is no name of a variable", key)
+			return nil, fmt.Errorf("%q is not a valid variable name", key)
 		}
 		branch = append(branch, sops.TreeItem{Key: key, Value: values[key]})
 	}
@@ -35,10 +34,10 @@ func Seal(name string, values map[string]string, recipients []string) ([]byte, e
 	return sealWithNewKey(name, tree)
 }
 
-// Set puts one variable into an encrypted file, or changes it.
+// Set adds or changes one variable in an encrypted file.
 func Set(name string, data []byte, identity Identity, variable, value string) ([]byte, error) {
 	if !variableName.MatchString(variable) {
-		return nil, fmt.Errorf("%q is no name of a variable", variable)
+		return nil, fmt.Errorf("%q is not a valid variable name", variable)
 	}
 	tree, err := load(name, data)
 	if err != nil {
@@ -47,7 +46,7 @@ func Set(name string, data []byte, identity Identity, variable, value string) ([
 	key, cipher, err := open(name, tree, identity)
 	var undeclared *UndeclaredError
 	if errors.As(err, &undeclared) && slices.Equal(undeclaredIn(tree), []string{variable}) {
-		err = nil // who has the key says now what it is to be
+		err = nil // the caller has the key and sets the value now
 	}
 	if err != nil {
 		return nil, err
@@ -63,8 +62,8 @@ func Set(name string, data []byte, identity Identity, variable, value string) ([
 	return emit(name, tree, key, cipher)
 }
 
-// Rotate seals a file with a new data key: who kept the old one can no longer
-// read what is written from now on. Its recipients stay.
+// Rotate re-encrypts a file with a new data key. Whoever kept the old one cannot read what is
+// written from now on. The recipients stay the same.
 func Rotate(name string, data []byte, identity Identity) ([]byte, error) {
 	tree, err := load(name, data)
 	if err != nil {
@@ -76,8 +75,8 @@ func Rotate(name string, data []byte, identity Identity) ([]byte, error) {
 	return sealWithNewKey(name, tree)
 }
 
-// UpdateKeys seals a file to recipients and to nobody else, with a new data key:
-// one who was removed may have kept the old.
+// UpdateKeys re-encrypts a file for exactly these recipients. It uses a new data key, because a
+// removed recipient may have kept the old one.
 func UpdateKeys(name string, data []byte, identity Identity, recipients []string) ([]byte, error) {
 	tree, err := load(name, data)
 	if err != nil {
@@ -102,7 +101,7 @@ func keyGroup(recipients []string) (sops.KeyGroup, error) {
 	for _, recipient := range recipients {
 		key, err := sopsage.MasterKeyFromRecipient(recipient)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no age recipient", recipient)
+			return nil, fmt.Errorf("%q is not an age recipient", recipient)
 		}
 		group = append(group, key)
 	}
@@ -113,7 +112,7 @@ func keyGroup(recipients []string) (sops.KeyGroup, error) {
 func sealWithNewKey(name string, tree sops.Tree) ([]byte, error) {
 	key, errs := tree.GenerateDataKey()
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("seal %s: %w", name, errors.Join(errs...))
+		return nil, fmt.Errorf("encrypt %s: %w", name, errors.Join(errs...))
 	}
 	return emit(name, tree, key, aes.NewCipher())
 }
@@ -127,12 +126,12 @@ func emit(name string, tree sops.Tree, key []byte, cipher sops.Cipher) ([]byte, 
 	declare(&tree)
 	mac, err := tree.Encrypt(key, cipher)
 	if err != nil {
-		return nil, fmt.Errorf("seal %s: %w", name, err)
+		return nil, fmt.Errorf("encrypt %s: %w", name, err)
 	}
 	tree.Metadata.LastModified = time.Now().UTC()
 	tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(mac, key, tree.Metadata.LastModified.Format(time.RFC3339))
 	if err != nil {
-		return nil, fmt.Errorf("seal %s: %w", name, err)
+		return nil, fmt.Errorf("encrypt %s: %w", name, err)
 	}
 	return store.EmitEncryptedFile(tree)
 }

@@ -80,11 +80,11 @@ func TestBootstrapAnswers(t *testing.T) {
 		code   string
 		want   string // of the error; empty: none
 	}{
-		"no access to the bucket":    {isBucket(http.MethodHead), http.StatusForbidden, "AccessDenied", "make the bucket"},
-		"a bucket of somebody else":  {isBucket(http.MethodPut), http.StatusConflict, "BucketAlreadyExists", "make the bucket"},
+		"no access to the bucket":    {isBucket(http.MethodHead), http.StatusForbidden, "AccessDenied", "create the bucket"},
+		"a bucket of somebody else":  {isBucket(http.MethodPut), http.StatusConflict, "BucketAlreadyExists", "create the bucket"},
 		"no versions, by its code":   {versions, http.StatusBadRequest, "NotImplemented", ""},
 		"no versions, by its status": {versions, http.StatusNotImplemented, "Other", ""},
-		"no access to the versions":  {versions, http.StatusForbidden, "AccessDenied", "turn on versions"},
+		"no access to the versions":  {versions, http.StatusForbidden, "AccessDenied", "turn on versioning"},
 		"no writes of objects":       {isObject(http.MethodPut), http.StatusForbidden, "AccessDenied", "write slipway-probe"},
 		"no reads of objects":        {isObject(http.MethodGet), http.StatusForbidden, "AccessDenied", "read slipway-probe"},
 		"no deletes of objects":      {isObject(http.MethodDelete), http.StatusForbidden, "AccessDenied", "delete slipway-probe"},

@@ -1,7 +1,7 @@
 package state
 
-// Backend is what `tofu init -backend-config` takes for the state at key. It
-// holds no secret; Environment has those.
+// Backend returns the -backend-config settings for `tofu init` and the state at key. They contain
+// no secret; secrets are in Environment.
 func (c S3) Backend(key string) map[string]string {
 	return map[string]string{
 		"bucket":         c.Bucket,
@@ -9,7 +9,7 @@ func (c S3) Backend(key string) map[string]string {
 		"region":         c.Region,
 		"use_lockfile":   "true",
 		"use_path_style": "true",
-		// Questions that only Amazon's own services answer.
+		// Skips requests that only Amazon's own services answer.
 		"skip_credentials_validation": "true",
 		"skip_metadata_api_check":     "true",
 		"skip_region_validation":      "true",
@@ -18,7 +18,7 @@ func (c S3) Backend(key string) map[string]string {
 	}
 }
 
-// Environment is what tofu needs in its environment to use the bucket.
+// Environment returns the environment variables that tofu needs to use the bucket.
 func (c S3) Environment() []string {
 	return []string{
 		"AWS_ACCESS_KEY_ID=" + c.AccessKey,

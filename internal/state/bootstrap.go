@@ -15,14 +15,14 @@ import (
 	"slipway/internal/refusal"
 )
 
-// A Bootstrapped says what Bootstrap found and did.
+// A Bootstrapped reports what Bootstrap found and did.
 type Bootstrapped struct {
-	Created  bool // the bucket is new
-	Versions bool // it keeps earlier states
+	Created  bool // the bucket was created
+	Versions bool // the bucket keeps earlier versions
 }
 
-// Bootstrap makes the bucket unless it is there, has it keep versions where the
-// store can, and then probes it. It is safe to repeat.
+// Bootstrap creates the bucket if necessary, turns on versioning where the store supports it, and
+// then probes the store. It is safe to repeat.
 func (s *Store) Bootstrap(ctx context.Context) (Bootstrapped, error) {
 	var done Bootstrapped
 	input := &s3.CreateBucketInput{Bucket: &s.bucket}
@@ -33,13 +33,13 @@ func (s *Store) Bootstrap(ctx context.Context) (Bootstrapped, error) {
 	if statusOf(err) == http.StatusNotFound {
 		_, err = s.client.CreateBucket(ctx, input)
 		done.Created = err == nil
-		// Another bootstrap was quicker, or the answer to our own first try was lost.
+		// Another bootstrap was faster, or the response to our own first try was lost.
 		if codeOf(err) == "BucketAlreadyOwnedByYou" {
 			err = nil
 		}
 	}
 	if err != nil {
-		return done, s.wrap("make the bucket", err)
+		return done, s.wrap("create the bucket", err)
 	}
 	err = s.enableVersions(ctx)
 	if err != nil && codeOf(err) != "NotImplemented" && statusOf(err) != http.StatusNotImplemented {
@@ -49,21 +49,21 @@ func (s *Store) Bootstrap(ctx context.Context) (Bootstrapped, error) {
 	return done, s.Probe(ctx)
 }
 
-// How hard Probe tries to find two winners.
+// How many rounds and writers Probe uses to provoke two winners.
 const (
 	probeRounds  = 25
 	probeWriters = 8
 )
 
-// Probe checks that the store can keep a lock: a second conditional write of an
-// object must be refused, also when several come at once, and what was written
-// must be read at once. It refuses a store that fails, by name.
+// Probe checks that the store can provide a lock: a second conditional write of an object must be
+// refused, even when several arrive at the same time, and a read must return what was just written.
+// A store that fails is refused, with the reason.
 func (s *Store) Probe(ctx context.Context) error {
 	prefix := "slipway-probe/" + rand.Text() + "/"
 	for round := range probeRounds {
 		key := fmt.Sprintf("%s%d", prefix, round)
 		err := s.probeOnce(ctx, key)
-		// The probe's object goes, also where the probe failed.
+		// Delete the probe's object even if the probe failed.
 		if removed := s.remove(context.WithoutCancel(ctx), key); err == nil {
 			err = removed
 		}
@@ -103,26 +103,27 @@ func (s *Store) probeOnce(ctx context.Context, key string) error {
 		return failure
 	}
 	if won != 1 {
-		return s.unsafe("let %d of %d writers create the same object at once", won, probeWriters)
+		return s.unsafe("let %d of %d concurrent writers create the same object", won, probeWriters)
 	}
 	if err := s.Create(ctx, key, nil); !errors.Is(err, ErrExists) {
 		if err != nil {
 			return err
 		}
-		return s.unsafe("let an object be created that was there already")
+		return s.unsafe("let a conditional write overwrite an existing object")
 	}
 	got, err := s.read(ctx, key)
 	if err != nil {
 		return err
 	}
 	if string(got) != winner {
-		return s.unsafe("returned another content than the one just written")
+		return s.unsafe("did not return the content that was just written")
 	}
 	return nil
 }
 
-// unsafe refuses the store: two applies at once would both believe to be alone.
+// unsafe returns the refusal of a store on which two concurrent applies could both believe that
+// they hold the lock.
 func (s *Store) unsafe(format string, args ...any) error {
 	return refusal.New("set state.http to a backend with locks, or state.s3 to a store with conditional writes, in environment.yaml",
-		"the store at %s cannot keep a lock: it %s", s.endpoint, fmt.Sprintf(format, args...))
+		"the store at %s cannot be used for locks: it %s", s.endpoint, fmt.Sprintf(format, args...))
 }

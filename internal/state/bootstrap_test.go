@@ -101,16 +101,16 @@ func TestBootstrapRefusesUnsafeStores(t *testing.T) {
 		store func(http.Handler) http.Handler
 		want  string
 	}{
-		"one that ignores If-None-Match": {ignoring, "of 8 writers create the same object at once"},
-		"one that looks and then writes": {racing, "of 8 writers create the same object at once"},
-		"one that forgets the condition": {late, "let an object be created that was there already"},
-		"one that is not consistent":     {stale, "returned another content than the one just written"},
+		"one that ignores If-None-Match": {ignoring, "of 8 concurrent writers create the same object"},
+		"one that looks and then writes": {racing, "of 8 concurrent writers create the same object"},
+		"one that forgets the condition": {late, "let a conditional write overwrite an existing object"},
+		"one that is not consistent":     {stale, "did not return the content that was just written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, c.store)
 			_, err := s.Bootstrap(t.Context())
 			var r *refusal.Error
-			if !errors.As(err, &r) || !strings.Contains(r.Message, "the store at "+s.endpoint+" cannot keep a lock") || !strings.Contains(r.Message, c.want) {
+			if !errors.As(err, &r) || !strings.Contains(r.Message, "the store at "+s.endpoint+" cannot be used for locks") || !strings.Contains(r.Message, c.want) {
 				t.Errorf("got %v", err)
 			}
 		})

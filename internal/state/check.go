@@ -7,14 +7,14 @@ import (
 	"slipway/internal/refusal"
 )
 
-// A Stamp is what can be read of a sealed state without its key.
+// A Stamp is what can be read from an encrypted state without its key.
 type Stamp struct {
 	Serial  uint64 `json:"serial"`
 	Lineage string `json:"lineage"`
 }
 
-// ReadStamp reads the stamp of a sealed state. It refuses what is not JSON and
-// what is not sealed; name is for the message.
+// ReadStamp reads the stamp of an encrypted state. It refuses data that is not JSON or not
+// encrypted; name is used in the message.
 func ReadStamp(name string, data []byte) (Stamp, error) {
 	var sealed struct {
 		Stamp
@@ -22,7 +22,7 @@ func ReadStamp(name string, data []byte) (Stamp, error) {
 	}
 	if err := json.Unmarshal(data, &sealed); err != nil {
 		return Stamp{}, refusal.New("put an earlier version of it back, from the bucket's versions",
-			"%s is damaged: its %d bytes are no state", name, len(data))
+			"%s is damaged: its %d bytes are not a state", name, len(data))
 	}
 	if sealed.Data == "" {
 		return Stamp{}, refusal.New("keep it under another key and import its resources: see docs/state.md", "%s is not encrypted", name)
@@ -30,8 +30,8 @@ func ReadStamp(name string, data []byte) (Stamp, error) {
 	return sealed.Stamp, nil
 }
 
-// Stamp reads that of the state at key, which must be whole and sealed. It returns
-// ErrNone if there is none.
+// Stamp reads the stamp of the state at key, which must be complete and encrypted. It returns
+// ErrNone if there is no state.
 func (s *Store) Stamp(ctx context.Context, key string) (Stamp, error) {
 	data, err := s.Read(ctx, key)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package state knows where an environment's state lies and how it is sealed.
+// Package state knows where an environment's state is stored and how it is encrypted.
 package state
 
 import (
@@ -10,29 +10,29 @@ import (
 	"slipway/internal/refusal"
 )
 
-// Names of the variables in an environment's credentials that seal its state.
+// Names of the variables in an environment's credentials that encrypt its state.
 const (
 	Passphrase         = "STATE_PASSPHRASE"
-	PreviousPassphrase = "STATE_PASSPHRASE_PREVIOUS" // set while states are moved from one to the other
+	PreviousPassphrase = "STATE_PASSPHRASE_PREVIOUS" // only set while states are re-encrypted
 )
 
 const (
-	// The key is derived by the least that OpenTofu takes. More would make each command slower
-	// and a random passphrase no safer. Processors have instructions for SHA-256: it takes a
-	// third of the time of SHA-512, OpenTofu's default. A state says how its own key was derived,
-	// so what was encrypted otherwise can still be read.
+	// iterations is the minimum that OpenTofu accepts for PBKDF2. More would make each command
+	// slower without making a random passphrase safer. SHA-256 takes a third of the time of
+	// SHA-512, OpenTofu's default, because processors have instructions for it. A state says how
+	// its own key was derived, so states that were encrypted differently can still be read.
 	iterations   = 200_000
 	hashFunction = "sha256"
-	// leastCharacters hold 128 bits when they are random base64 digits. A passphrase
-	// that is moved away from need not have more than them.
+	// leastCharacters random base64 digits carry 128 bits. A previous passphrase only has to meet
+	// this minimum, not the strength estimate.
 	leastCharacters = 22
 )
 
-// Encryption builds the value of TF_ENCRYPTION: state and plans are sealed with
-// the passphrase, and nothing that is not sealed is accepted. What the previous
-// passphrase sealed, if there is one, can still be read.
+// Encryption builds the value of TF_ENCRYPTION: states and plans are encrypted with the passphrase,
+// and unencrypted ones are rejected. Data encrypted with the previous passphrase, if there is one,
+// can still be read.
 //
-// It refuses a passphrase that is too short, or too easy to guess, to be random.
+// It refuses a passphrase that is too short or too easy to guess to be random.
 func Encryption(passphrase, previous string) (string, error) {
 	const newOne = "dagger call secrets set --variable=" + Passphrase + " with the output of: openssl rand -base64 32"
 	if passphrase == "" {
@@ -44,7 +44,7 @@ func Encryption(passphrase, previous string) (string, error) {
 	providers, methods := map[string]any{}, map[string]any{}
 	add := func(variable, value string) (method string, err error) {
 		if len(value) < leastCharacters {
-			return "", refusal.New(newOne, "%s has %d characters, and needs at least %d random ones", variable, len(value), leastCharacters)
+			return "", refusal.New(newOne, "%s has %d characters; it needs at least %d random ones", variable, len(value), leastCharacters)
 		}
 		name := keyName(value)
 		providers[name] = map[string]any{"passphrase": literal(value), "iterations": iterations, "hash_function": hashFunction}
@@ -73,23 +73,23 @@ func Encryption(passphrase, previous string) (string, error) {
 
 func refuseWeak(passphrase, hint string) error {
 	if len(passphrase) < leastCharacters {
-		return nil // refused by its length
+		return nil // refused for its length
 	}
 	if bits := bitsOf(passphrase); bits < leastBits {
-		return refusal.New(hint, "%s can be guessed: it is worth %d bits, and needs %d, as random characters have", Passphrase, int(bits), leastBits)
+		return refusal.New(hint, "%s can be guessed: it has an estimated %d bits of entropy and needs %d; use random characters", Passphrase, int(bits), leastBits)
 	}
 	return nil
 }
 
-// keyName names a passphrase's key. OpenTofu looks for the salt of a key under its
-// name, so it must not change when the current passphrase becomes the previous
-// one. Eight digits of a digest tell nothing of a random passphrase.
+// keyName returns the name of a passphrase's key. OpenTofu stores a key's salt under that name, so
+// it must not change when the current passphrase becomes the previous one. Eight digits of a digest
+// reveal nothing about a random passphrase.
 func keyName(passphrase string) string {
 	sum := sha256.Sum256([]byte("slipway state " + passphrase))
 	return "k" + hex.EncodeToString(sum[:4])
 }
 
-// literal keeps OpenTofu from reading a template in text.
+// literal escapes text so that OpenTofu does not read a template in it.
 func literal(text string) string {
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(text)
 }

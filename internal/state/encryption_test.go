@@ -61,14 +61,14 @@ func TestEncryptionRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ current, previous, want string }{
 		"no passphrase":            {"", "", "the credentials have no STATE_PASSPHRASE"},
 		"a short one":              {"hunter2", "", "STATE_PASSPHRASE has 7 characters"},
-		"one character":            {strings.Repeat("a", 22), "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"one word":                 {"passwordpasswordpassword", "", "STATE_PASSPHRASE can be guessed: it is worth 1 bits, and needs 100"},
-		"four words":               {"correct horse battery staple", "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"a few random ones":        {strings.Repeat("xK9#", 8), "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"a sequence":               {"abcdefghijklmnopqrstuvwxyz", "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"keys in a row":            {"qwertyuiopasdfghjklzxcvbnm", "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"dates":                    {"2024-01-01-2024-01-01-2024", "", "STATE_PASSPHRASE can be guessed: it is worth"},
-		"words with a number":      {"passphrase-of-the-tests-1234", "", "STATE_PASSPHRASE can be guessed: it is worth"},
+		"one character":            {strings.Repeat("a", 22), "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"one word":                 {"passwordpasswordpassword", "", "STATE_PASSPHRASE can be guessed: it has an estimated 1 bits of entropy and needs 100"},
+		"four words":               {"correct horse battery staple", "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"a few random ones":        {strings.Repeat("xK9#", 8), "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"a sequence":               {"abcdefghijklmnopqrstuvwxyz", "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"keys in a row":            {"qwertyuiopasdfghjklzxcvbnm", "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"dates":                    {"2024-01-01-2024-01-01-2024", "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
+		"words with a number":      {"passphrase-of-the-tests-1234", "", "STATE_PASSPHRASE can be guessed: it has an estimated"},
 		"a short one to move from": {good, "hunter2", "STATE_PASSPHRASE_PREVIOUS has 7 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {

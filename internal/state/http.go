@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// HTTP says where a server of OpenTofu's http protocol is and who may use it.
+// HTTP says where a server of OpenTofu's http backend protocol is and which credentials to use.
 type HTTP struct {
-	Address            string // URL below which each state has its own
+	Address            string // base URL; each state has its own URL below it
 	Username, Password string // empty: none
 }
 
 func (c HTTP) url(key string) string { return strings.TrimRight(c.Address, "/") + "/" + key }
 
-// Backend is what `tofu init -backend-config` takes for the state at key. The
-// same URL takes LOCK and UNLOCK.
+// Backend returns the -backend-config settings for `tofu init` and the state at key. LOCK and
+// UNLOCK use the same URL.
 func (c HTTP) Backend(key string) map[string]string {
 	url := c.url(key)
 	return map[string]string{"address": url, "lock_address": url, "unlock_address": url}
 }
 
-// Stamp reads that of the state at key, which must be whole and sealed. It returns
-// ErrNone if there is none.
+// Stamp reads the stamp of the state at key, which must be complete and encrypted. It returns
+// ErrNone if there is no state.
 func (c HTTP) Stamp(ctx context.Context, key string) (Stamp, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url(key), nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c HTTP) Stamp(ctx context.Context, key string) (Stamp, error) {
 		return Stamp{}, ErrNone
 	case http.StatusOK:
 	default:
-		return Stamp{}, fmt.Errorf("read the state %s: the server answers %s", c.url(key), response.Status)
+		return Stamp{}, fmt.Errorf("read the state %s: the server answered %s", c.url(key), response.Status)
 	}
 	data, err := io.ReadAll(response.Body)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 
 // A Lock is what OpenTofu writes beside a state while it works on it.
 type Lock struct {
-	ID        string // of one holder; no other has it
+	ID        string // unique to one holder
 	Operation string // such as OperationTypeApply
 	Info      string
-	Who       string // user@host of the holder; of a run of this program, slipway@ and the run's ID
-	Version   string // of OpenTofu
+	Who       string // user@host of the holder, or slipway@<run ID> for a run of Slipway
+	Version   string // version of OpenTofu
 	Created   time.Time
 	Path      string
 }
 
-// NewLock is a lock of a run of this program on the state at key, by an ID that is
-// known before it is taken.
+// NewLock returns a lock for a run of Slipway on the state at key. Its ID is known before the lock
+// is taken.
 func (s *Store) NewLock(key, id, operation, run string, now time.Time) Lock {
 	return Lock{ID: id, Operation: operation, Who: "slipway@" + run, Created: now.UTC(), Path: s.bucket + "/" + key}
 }
@@ -42,12 +42,12 @@ func (s *Store) ReadLock(ctx context.Context, key string) (*Lock, error) {
 func (s *Store) parseLock(key string, data []byte) (*Lock, error) {
 	var lock Lock
 	if err := json.Unmarshal(data, &lock); err != nil || lock.ID == "" {
-		return nil, fmt.Errorf("the lock of %s in bucket %s is not one of OpenTofu's", key, s.bucket)
+		return nil, fmt.Errorf("the lock of %s in bucket %s is not an OpenTofu lock", key, s.bucket)
 	}
 	return &lock, nil
 }
 
-// A LockChangedError says that a lock that was to be taken away is another's by now.
+// A LockChangedError means that the lock to be removed now belongs to somebody else.
 type LockChangedError struct {
 	Key  string
 	Lock Lock
@@ -57,9 +57,9 @@ func (e *LockChangedError) Error() string {
 	return fmt.Sprintf("the lock of %s has changed hands: it is now %s, held by %s", e.Key, e.Lock.ID, e.Lock.Who)
 }
 
-// Unlock takes away the lock of that ID and no other; it is no error if there is none.
-// An S3 store knows no conditional delete, so only the lock's holder may call it, or
-// one who has made sure that nobody else can be about to take the lock.
+// Unlock removes the lock with that ID and no other. It is not an error if there is none. S3 has no
+// conditional delete, so only the lock's holder may call Unlock, or a caller that has ensured that
+// nobody else can be about to take the lock.
 func (s *Store) Unlock(ctx context.Context, key, id string) error {
 	lock, err := s.ReadLock(ctx, key)
 	if lock == nil {
@@ -71,8 +71,8 @@ func (s *Store) Unlock(ctx context.Context, key, id string) error {
 	return s.remove(ctx, lockKey(key))
 }
 
-// Lock takes the lock of the state at key as OpenTofu does, so that each keeps the
-// other out. Without an error, the lock is ours, or it is the one that is returned.
+// Lock takes the lock of the state in the same way as OpenTofu, so that each keeps the other out.
+// Without an error, either the lock is ours or the current lock is returned.
 func (s *Store) Lock(ctx context.Context, key string, lock Lock) (other *Lock, err error) {
 	data, err := json.Marshal(lock)
 	if err != nil {

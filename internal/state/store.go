@@ -20,31 +20,31 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// S3 says where a bucket is and who may use it.
+// S3 says where a bucket is and which credentials to use.
 type S3 struct {
 	Bucket    string
-	Endpoint  string // URL; path-style addresses are used, which every store knows
+	Endpoint  string // URL; used with path-style addresses, which every store supports
 	Region    string
 	AccessKey string
 	SecretKey string
-	Timeout   time.Duration // of one request; 0: 30 s
+	Timeout   time.Duration // per request; 0 means 30 s
 }
 
-// requestTimeout bounds one request, its answer included; the largest object is a state.
-// What waits for a store that hangs has to be told.
+// requestTimeout bounds one request, including its response; the largest object is a state. Callers
+// need an error when a store hangs.
 const requestTimeout = 30 * time.Second
 
-// A Store is the bucket that holds an environment's states.
+// A Store is the bucket that contains an environment's states.
 type Store struct {
 	bucket   string
 	endpoint string
 	client   *s3.Client
-	// once never repeats a request: the answer to a repeated conditional write
-	// would be about the first.
+	// once never retries: the response to a repeated conditional write would be about the first
+	// attempt.
 	once *s3.Client
 }
 
-// Open makes a client; it connects to nothing.
+// Open returns a client. It does not connect yet.
 func Open(c S3) *Store {
 	bounded := awshttp.NewBuildableClient().WithTimeout(cmp.Or(c.Timeout, requestTimeout))
 	client := func(attempts int) *s3.Client {
@@ -55,7 +55,7 @@ func Open(c S3) *Store {
 			UsePathStyle:     true,
 			Credentials:      credentials.NewStaticCredentialsProvider(c.AccessKey, c.SecretKey, ""),
 			RetryMaxAttempts: attempts,
-			// Stores that are not Amazon's refuse checksums that they do not know.
+			// Stores other than Amazon's reject checksums that they do not know.
 			RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 			ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 		})
@@ -67,18 +67,18 @@ func Open(c S3) *Store {
 	return &Store{bucket: c.Bucket, endpoint: host, client: client(3), once: client(1)}
 }
 
-// ErrExists is the answer to a write of an object that must be new and is not.
-var ErrExists = errors.New("the object is there already")
+// ErrExists is returned when an object that must be new already exists.
+var ErrExists = errors.New("the object already exists")
 
-// ErrBusy is the answer to such a write while another is under way: it has to be sent
-// again. https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
-var ErrBusy = errors.New("another write of the object is under way")
+// ErrBusy is returned when another conditional write of the object is in progress. The request has
+// to be sent again. https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+var ErrBusy = errors.New("another write of the object is in progress")
 
-// Name says which store it is, for messages.
+// Name returns the store's name for messages.
 func (s *Store) Name() string { return fmt.Sprintf("bucket %s at %s", s.bucket, s.endpoint) }
 
-// ErrNone says that there is no such object, or not even the bucket.
-var ErrNone = errors.New("there is no such object")
+// ErrNone means that the object, or even the bucket, does not exist.
+var ErrNone = errors.New("the object does not exist")
 
 // Read returns an object's content, or ErrNone.
 func (s *Store) Read(ctx context.Context, key string) ([]byte, error) {
@@ -89,19 +89,19 @@ func (s *Store) Read(ctx context.Context, key string) ([]byte, error) {
 	return data, err
 }
 
-// Write puts an object, in the place of one that may be there.
+// Write writes an object and overwrites an existing one.
 func (s *Store) Write(ctx context.Context, key string, data []byte) error {
 	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data)})
 	return s.wrap("write "+key, err)
 }
 
-// Remove deletes an object; it is no error if there is none.
+// Remove deletes an object. It is not an error if there is none.
 func (s *Store) Remove(ctx context.Context, key string) error { return s.remove(ctx, key) }
 
-// An Object is an entry of a list.
+// An Object is a list entry.
 type Object struct {
 	Key string
-	Age time.Duration // since it was written, by the store's own clock; it counts whole seconds
+	Age time.Duration // time since it was written, by the store's clock, in whole seconds
 }
 
 // List returns the objects whose keys begin with prefix, sorted by key.
@@ -127,8 +127,8 @@ func (s *Store) List(ctx context.Context, prefix string) ([]Object, error) {
 	return objects, nil
 }
 
-// Create writes an object that must not be there yet, by one request. It returns
-// ErrExists if it is there, and ErrBusy if that is not decided.
+// Create writes an object that must not exist yet, with a single request. It returns ErrExists if
+// it exists, and ErrBusy if that is still undecided.
 func (s *Store) Create(ctx context.Context, key string, data []byte) error {
 	_, err := s.once.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), IfNoneMatch: aws.String("*"),
@@ -144,13 +144,13 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) error {
 
 const (
 	claimTries = 6
-	claimPause = 100 * time.Millisecond // before the second try; it doubles
+	claimPause = 100 * time.Millisecond // before the second try; doubles each time
 )
 
-// Claim creates an object whose content nobody else writes, such as one with an ID.
-// Without an error, and with no other's content, the object is ours: it was created by
-// this call or, where an answer was lost, by an earlier request of it. After an error
-// nobody knows.
+// Claim creates an object whose content nobody else writes, for example because it contains an ID.
+// If it returns neither an error nor the content of somebody else, the object is ours: created by
+// this call or, if a response was lost, by an earlier request of this call. After an error the
+// owner is unknown.
 func (s *Store) Claim(ctx context.Context, key string, data []byte) (other []byte, err error) {
 	pause := claimPause
 	for try := 1; ; try++ {
@@ -169,10 +169,10 @@ func (s *Store) Claim(ctx context.Context, key string, data []byte) (other []byt
 			if !errors.Is(readErr, ErrNone) {
 				return nil, errors.Join(err, readErr)
 			}
-			// Whoever had it has just let it go, or our request never arrived.
+			// The previous holder has just released it, or our request never arrived.
 		}
 		if try == claimTries {
-			return nil, fmt.Errorf("create %s in %s: %d tries, and no answer: %w", key, s.Name(), try, err)
+			return nil, fmt.Errorf("create %s in %s: gave up after %d tries: %w", key, s.Name(), try, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -193,7 +193,7 @@ func (s *Store) read(ctx context.Context, key string) ([]byte, error) {
 	return io.ReadAll(out.Body)
 }
 
-// remove deletes an object; it is no error if there is none.
+// remove deletes an object. It is not an error if there is none.
 func (s *Store) remove(ctx context.Context, key string) error {
 	_, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
 	return s.wrap("delete "+key, err)
@@ -206,7 +206,7 @@ func (s *Store) wrap(what string, err error) error {
 	return fmt.Errorf("%s in bucket %s at %s: %w", what, s.bucket, s.endpoint, err)
 }
 
-// statusOf is the HTTP status that err comes from, or 0.
+// statusOf returns the HTTP status that caused err, or 0.
 func statusOf(err error) int {
 	var response interface{ HTTPStatusCode() int }
 	if errors.As(err, &response) {
@@ -215,7 +215,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// codeOf is the store's own word for err, or empty.
+// codeOf returns the store's error code for err, or "".
 func codeOf(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -224,11 +224,11 @@ func codeOf(err error) string {
 	return ""
 }
 
-// enableVersions turns on the bucket's memory of earlier states.
+// enableVersions turns on versioning for the bucket.
 func (s *Store) enableVersions(ctx context.Context) error {
 	_, err := s.client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
 		Bucket:                  &s.bucket,
 		VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
 	})
-	return s.wrap("turn on versions", err)
+	return s.wrap("turn on versioning", err)
 }

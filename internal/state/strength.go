@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// leastBits is what a passphrase has to hold by zxcvbn's estimate, which knows
-	// words, names, dates, rows of keys and repetitions: 32 random bytes have more in any
-	// spelling, and 16 in hexadecimal digits may have less.
+	// leastBits is the minimum entropy of a passphrase by zxcvbn's estimate, which knows words,
+	// names, dates, keyboard rows and repetitions. 32 random bytes exceed it in any encoding; 16 in
+	// hexadecimal digits may not.
 	leastBits = 100
-	// looked is how many characters are estimated: the estimate takes the square of them.
+	// looked limits the number of characters that are estimated: the cost grows with their square.
 	looked = 80
 )
 
-var estimates sync.Map // by passphrase: each command asks several times
+var estimates sync.Map // by passphrase; each command asks several times
 
-// bitsOf estimates how many bits somebody has to guess who knows how people make
-// passphrases.
+// bitsOf estimates how many bits an attacker has to guess who knows how people choose passphrases.
 func bitsOf(passphrase string) float64 {
 	if known, ok := estimates.Load(passphrase); ok {
 		return known.(float64)
@@ -35,11 +34,12 @@ func bitsOf(passphrase string) float64 {
 	return bits
 }
 
-// period is the length of what a text is a repetition of: its own, mostly.
+// period returns the length of the shortest unit that text repeats. For most texts that is their
+// own length.
 func period(text string) int {
 	if text == "" {
 		return 0
 	}
-	// A text is found in its own double, less the first character, at its period.
+	// Search for text in its own double, skipping the first character: it is found at its period.
 	return strings.Index((text + text)[1:], text) + 1
 }

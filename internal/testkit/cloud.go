@@ -18,13 +18,13 @@ import (
 
 const Network = "openstack_networking_network_v2"
 
-// A Cloud is a simulated OpenStack, as somebody beside OpenTofu uses it.
+// A Cloud is a simulated OpenStack, used directly rather than through OpenTofu.
 type Cloud struct {
 	t          *testing.T
 	url, token string
 }
 
-// OnCloud gives a desk the credentials of one.
+// OnCloud gives a desk the credentials of a simulated cloud.
 func (d *Desk) OnCloud() *Cloud {
 	d.T.Helper()
 	sim, err := openstack.Open(filepath.Join(d.T.TempDir(), "openstack.bolt"), "/-/openstack")
@@ -48,7 +48,7 @@ func (d *Desk) OnCloud() *Cloud {
 	return &Cloud{d.T, url, login.Header.Get("X-Subject-Token")}
 }
 
-// Make creates a resource, of which the body says what kind it is, and returns its ID.
+// Make creates a resource and returns its ID. The body says what kind it is.
 func (c *Cloud) Make(path, body string) (id string) {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url+path, strings.NewReader(body))
@@ -78,8 +78,8 @@ func Recorded(kind, id string) *tfjson.StateResource {
 	return &tfjson.StateResource{Type: kind, AttributeValues: map[string]any{"id": id}}
 }
 
-// WithOVH gives a desk the credentials of an OVH that has a service "old", as old as OVH
-// does not tell, and in it a database and two users called app; it tells the age of one only.
+// WithOVH gives a desk the credentials of an OVH account. It has a service "old", whose age OVH
+// does not report, with a database and two users called app. Only one user's age is reported.
 func (d *Desk) WithOVH() {
 	d.T.Helper()
 	const service = "/cloud/project/p/database/postgresql/old"

@@ -1,5 +1,5 @@
-// Package testkit has what the tests of several packages stand on: a layer with a state in a store
-// in memory, with and without the real OpenTofu, and a simulated cloud. Only tests import it.
+// Package testkit contains what the tests of several packages share: a layer whose state is in an
+// in-memory store, with and without the real OpenTofu, and a simulated cloud. Only tests import it.
 package testkit
 
 import (
@@ -25,15 +25,15 @@ import (
 
 const Key = "test/test.tfstate"
 
-// A Desk is a root whose state is in a store in memory, for what needs no tofu.
+// A Desk is a root module whose state is in an in-memory store, for tests that need no tofu.
 type Desk struct {
 	*layer.Layer
 	T     *testing.T
-	URL   string                                            // of the store
-	Fault func(w http.ResponseWriter, r *http.Request) bool // says whether it answered
+	URL   string                                            // URL of the store
+	Fault func(w http.ResponseWriter, r *http.Request) bool // reports whether it has responded
 }
 
-// New is that of run "me", whose stage is apply.
+// New returns a desk of run "me", whose stage is apply.
 func New(t *testing.T) *Desk {
 	t.Helper()
 	d := &Desk{T: t}
@@ -69,14 +69,14 @@ func New(t *testing.T) *Desk {
 	return d
 }
 
-// Opened is the desk's run with its environment opened.
+// Opened returns the desk's run with its environment opened.
 func (d *Desk) Opened() *run.Run {
 	d.T.Helper()
 	must.Do(d.T, d.Open(d.T.Context()))
 	return d.Run
 }
 
-// Other has another run on the same state.
+// Other starts another run on the same state.
 func (d *Desk) Other(run journal.Header) *journal.Writer {
 	d.T.Helper()
 	if run.Started.IsZero() {
@@ -90,7 +90,7 @@ func (d *Desk) Other(run journal.Header) *journal.Writer {
 	return w
 }
 
-// Interrupted has another run that ended without having finished.
+// Interrupted leaves another run on the state that was interrupted.
 func (d *Desk) Interrupted(run journal.Header) {
 	d.T.Helper()
 	if err := d.Other(run).Abandon(d.T.Context()); err != nil {
@@ -129,10 +129,10 @@ func (d *Desk) Journals() (keys []string) {
 	return keys
 }
 
-// Text is the report, unmasked.
+// Text returns the report, unmasked.
 func (d *Desk) Text() string { return d.Report.Masked(func(text string) string { return text }) }
 
-// Says fails the test unless the report has that text.
+// Says fails the test unless the report contains that text.
 func (d *Desk) Says(want string) {
 	d.T.Helper()
 	if text := d.Text(); !strings.Contains(text, want) {

@@ -8,7 +8,7 @@ import (
 	"slipway/internal/run"
 )
 
-// Quiet is a run whose outputs are kept.
+// Quiet returns a run whose outputs are captured.
 func Quiet(t *testing.T, c run.Command) (r *run.Run, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}

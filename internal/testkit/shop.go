@@ -19,7 +19,7 @@ import (
 	"slipway/internal/workspace"
 )
 
-// NewSealedShop is a shop whose state is sealed in the store, as in an environment.
+// NewSealedShop is a shop whose state is encrypted in the store, as in an environment.
 func NewSealedShop(t *testing.T, code string) *Desk {
 	t.Helper()
 	d := NewShop(t, "")
@@ -32,8 +32,8 @@ func NewSealedShop(t *testing.T, code string) *Desk {
 	return d
 }
 
-// NewShop is a desk with the real OpenTofu, whose state is a file that is not encrypted:
-// each of its commands takes a tenth of a second. Locks and journals are in the store.
+// NewShop returns a desk with the real OpenTofu, whose state is an unencrypted file: each command
+// takes a tenth of a second. Locks and journals are in the store.
 func NewShop(t *testing.T, code string, files ...string) *Desk {
 	t.Helper()
 	if _, err := exec.LookPath("tofu"); err != nil {
@@ -58,7 +58,7 @@ func NewShop(t *testing.T, code string, files ...string) *Desk {
 	return d
 }
 
-// File writes one of the root's, for the tools.
+// File writes a file of the root module, for the tools.
 func (d *Desk) File(name, text string) {
 	d.T.Helper()
 	path := filepath.Join(d.Dir, name)
@@ -67,7 +67,7 @@ func (d *Desk) File(name, text string) {
 	must.Do(d.T, confine.Give(d.Dir))
 }
 
-// Apply applies the code, without a lock and a journal.
+// Apply applies the code, without a lock or a journal.
 func (d *Desk) Apply() {
 	d.T.Helper()
 	summary, err := d.Plan(d.T.Context(), tofu.Plan{})

@@ -20,8 +20,8 @@ const LostText = `{"serial":8,"lineage":"line","encrypted_data":"lost"}`
 
 const Passphrase = "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6"
 
-// WithCode gives a desk a repository whose environment test has its state in the desk's
-// store, so that whole stages run up to the first tool.
+// WithCode gives a desk a repository whose environment test has its state in the desk's store, so
+// that whole stages run up to the first tool.
 func (d *Desk) WithCode(more string) {
 	d.T.Helper()
 	url := "http://" + strings.TrimPrefix(d.Store.Name(), "bucket state at ")
@@ -29,7 +29,7 @@ func (d *Desk) WithCode(more string) {
 	must.Do(d.T, d.Store.Write(d.T.Context(), "test/environment.json", []byte(`{"version":1,"environment":"test","proof":"`+FastProof("test", Passphrase)+`"}`)))
 }
 
-// WithCodeOf does the same with any environment.yaml, less the credentials that it names.
+// WithCodeOf does the same with any environment.yaml; it must not name credentials.
 func (d *Desk) WithCodeOf(environment string) {
 	d.T.Helper()
 	d.Repository = d.T.TempDir()
@@ -56,20 +56,20 @@ func (d *Desk) WithCodeOf(environment string) {
 // TwoLayers is for an environment with two states.
 const TwoLayers = "layers:\n  - path: net\n  - path: app\n"
 
-// WithoutTofu is for what must not need it, and for what comes before it: none is found.
+// WithoutTofu hides tofu, for what must not need it and for what comes before it.
 func WithoutTofu(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
 }
 
-// Nowhere has a desk work in what is no folder.
+// Nowhere makes a desk work in a folder that does not exist.
 func (d *Desk) Nowhere() {
 	d.T.Helper()
 	d.Work = filepath.Join(d.T.TempDir(), "file")
 	must.Do(d.T, os.WriteFile(d.Work, nil, 0o600))
 }
 
-// FastProof is the proof of a marker of version 1.
+// FastProof returns the proof of a version 1 marker.
 func FastProof(environment, passphrase string) string {
 	mac := hmac.New(sha256.New, []byte(passphrase))
 	mac.Write([]byte("slipway environment " + environment))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// ForTools is a folder of the test that the tools, which are another user, can reach
-// and write to.
+// ForTools returns a folder of the test that the tools, which run as another user, can reach and
+// write to.
 func ForTools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -23,15 +23,15 @@ const (
 	VaultMarker = "/state/test/environment.json"
 )
 
-// A Vault is a session that has loaded nothing yet. Its repository has the environment
-// test, with sealed credentials.
+// A Vault is a session that has loaded nothing yet. Its repository has the environment test, with
+// encrypted credentials.
 type Vault struct {
 	*run.Run
 	T        *testing.T
 	AgeKey   *age.X25519Identity
 	Progress *bytes.Buffer
-	Endpoint string // of the store
-	Marker   string // what the store has; empty: none
+	Endpoint string // endpoint of the store
+	Marker   string // marker in the store; empty: none
 }
 
 func NewVault(t *testing.T) *Vault {
@@ -67,7 +67,7 @@ func NewAge(t *testing.T) *age.X25519Identity {
 	return key
 }
 
-// VaultVariables are what an environment needs.
+// VaultVariables are the variables that an environment needs.
 func VaultVariables() map[string]string {
 	return map[string]string{"AWS_ACCESS_KEY_ID": "access-key-for-tests", "AWS_SECRET_ACCESS_KEY": "secret-key-for-tests", state.Passphrase: Passphrase}
 }
@@ -96,7 +96,7 @@ func (v *Vault) Write(name, text string) {
 	must.Do(v.T, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// Seal writes credentials that the vault's key opens, and those of others.
+// Seal writes credentials encrypted to the vault's key and to others.
 func (v *Vault) Seal(name string, variables map[string]string, others ...*age.X25519Identity) {
 	v.T.Helper()
 	v.SealTo(name, variables, append(others, v.AgeKey)...)

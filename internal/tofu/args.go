@@ -1,5 +1,5 @@
-// Package tofu runs OpenTofu: its command lines as data, its machine formats as
-// types, and its process under a supervisor that stops it gently.
+// Package tofu runs OpenTofu: its command lines as data, its machine-readable output as types, and
+// its process under a supervisor that stops it gracefully.
 package tofu
 
 import (
@@ -9,13 +9,13 @@ import (
 
 // Init are the settings of `tofu init`.
 type Init struct {
-	Backend  map[string]string // -backend-config; never a secret, for these are visible in the process list
-	ReadOnly bool              // -lockfile=readonly, where a lock file is committed
+	Backend  map[string]string // -backend-config; never a secret, because it is visible in the process list
+	ReadOnly bool              // -lockfile=readonly, if a lock file is committed
 	// NoBackend leaves the state alone, for checks of the code.
 	NoBackend bool
 }
 
-// Args is the command line, less the program's name.
+// Args returns the command line without the program's name.
 func (c Init) Args() []string {
 	args := []string{"init", "-input=false", "-no-color"}
 	if c.NoBackend {
@@ -32,12 +32,12 @@ func (c Init) Args() []string {
 	return args
 }
 
-// Plan are the settings of `tofu plan`. It takes no lock: a plan changes nothing,
-// and an apply refuses one that the state has moved away from.
+// Plan are the settings of `tofu plan`. It does not lock the state: a plan changes nothing, and an
+// apply refuses an outdated plan.
 type Plan struct {
-	Out     string   // file that receives the plan, sealed by the encryption that TF_ENCRYPTION sets
-	Destroy bool     // plan the end of everything
-	Targets []string // -target: only these addresses and what they need
+	Out     string   // file for the plan, encrypted as TF_ENCRYPTION says
+	Destroy bool     // plan to destroy everything
+	Targets []string // -target: only these addresses and their dependencies
 }
 
 func (c Plan) Args() []string {
@@ -51,10 +51,10 @@ func (c Plan) Args() []string {
 	return args
 }
 
-// Apply are the settings of `tofu apply` on a plan that was saved.
+// Apply are the settings of `tofu apply` for a saved plan.
 type Apply struct {
 	Plan   string
-	Locked bool // the caller holds the state's lock; else tofu takes it
+	Locked bool // the caller holds the state's lock; otherwise tofu takes it
 }
 
 func (c Apply) Args() []string {
@@ -65,43 +65,42 @@ func (c Apply) Args() []string {
 	return append(args, c.Plan)
 }
 
-// ShowPlanArgs prints a saved plan as JSON, values and all: it must not leave
-// the process that reads it.
+// ShowPlanArgs prints a saved plan as JSON, including all values: the output must not leave the
+// process that reads it.
 func ShowPlanArgs(plan string) []string { return []string{"show", "-json", plan} }
 
-// ShowStateArgs prints the state as JSON, values and all.
+// ShowStateArgs prints the state as JSON, including all values.
 func ShowStateArgs() []string { return []string{"show", "-json"} }
 
-// OutputArgs prints the outputs as JSON, sensitive ones too.
+// OutputArgs prints the outputs as JSON, including sensitive ones.
 func OutputArgs() []string { return []string{"output", "-json"} }
 
-// StateListArgs prints the addresses in the state, one on each line.
+// StateListArgs prints the addresses in the state, one per line.
 func StateListArgs() []string { return []string{"state", "list"} }
 
-// StateRemoveArgs takes addresses out of the state and leaves what they name alone. The
-// caller holds the state's lock.
+// StateRemoveArgs removes addresses from the state without touching the resources. The caller holds
+// the state's lock.
 func StateRemoveArgs(addresses ...string) []string {
 	return append([]string{"state", "rm", "-lock=false"}, addresses...)
 }
 
-// ImportArgs takes what id names into the state, at address. The caller holds the state's
-// lock.
+// ImportArgs imports the resource with that ID into the state, at address. The caller holds the
+// state's lock.
 func ImportArgs(address, id string) []string {
 	return []string{"import", "-input=false", "-no-color", "-lock=false", address, id}
 }
 
-// TaintArgs marks address as one that the next apply replaces. The caller holds the
-// state's lock.
+// TaintArgs marks address to be replaced by the next apply. The caller holds the state's lock.
 func TaintArgs(address string) []string { return []string{"taint", "-lock=false", address} }
 
-// ForceUnlockArgs takes away the lock of that ID and no other.
+// ForceUnlockArgs removes the lock with that ID and no other.
 func ForceUnlockArgs(id string) []string { return []string{"force-unlock", "-force", id} }
 
-// GetArgs fetches the modules that a root calls, and no provider.
+// GetArgs fetches the modules that a root module calls, but no providers.
 func GetArgs() []string { return []string{"get", "-no-color"} }
 
-// LockArgs writes the lock file of a root whose modules are there: the checksums of
-// its providers for these platforms. It asks their registries, and never a mirror.
+// LockArgs writes the lock file of a root module whose modules are fetched: the checksums of its
+// providers for these platforms. It queries the registries, never a mirror.
 func LockArgs(platforms ...string) []string {
 	args := []string{"providers", "lock", "-json"}
 	for _, platform := range platforms {
@@ -110,7 +109,7 @@ func LockArgs(platforms ...string) []string {
 	return args
 }
 
-// FmtArgs names the files below the folder whose form is not the standard one.
+// FmtArgs lists the files below the folder that are not formatted.
 func FmtArgs() []string { return []string{"fmt", "-check", "-recursive", "-list=true", "."} }
 
 // ValidateArgs checks a root module without its state.

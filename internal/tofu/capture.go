@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// A Capture keeps the first part of what a tool prints, up to 32 MiB. The tool may print to its
-// two outputs at the same time. The buffer is not embedded: io.Copy would find its ReadFrom,
-// go past Write, and keep everything.
+// A Capture keeps the first part of a tool's output, up to 32 MiB. The tool may write to both its
+// outputs at the same time. The buffer is not embedded: io.Copy would find its ReadFrom, bypass
+// Write, and keep everything.
 type Capture struct {
 	lock sync.Mutex
 	kept bytes.Buffer
@@ -23,14 +23,14 @@ func (c *Capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what was kept.
+// String returns what was kept.
 func (c *Capture) String() string {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return c.kept.String()
 }
 
-// Reset forgets it.
+// Reset discards what was kept.
 func (c *Capture) Reset() {
 	c.lock.Lock()
 	defer c.lock.Unlock()

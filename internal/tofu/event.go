@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// An Event is one line that `tofu -json` prints while it works. Fields of kinds
-// that are not listed here stay empty.
+// An Event is one line that `tofu -json` prints while it works. Fields of event types that are not
+// listed here stay empty.
 //
 // https://opentofu.org/docs/internals/machine-readable-ui/
 type Event struct {
 	Type    string    `json:"type"`
 	Level   string    `json:"@level"`
-	Message string    `json:"@message"` // may hold values: never shown as it is
+	Message string    `json:"@message"` // may contain values: never shown unmasked
 	Time    time.Time `json:"@timestamp"`
 	Hook    Hook      `json:"hook"`
 	Change  struct {
 		Resource Resource `json:"resource"`
 		Action   string   `json:"action"`
-	} `json:"change"` // of a planned change, or of one that was made outside
+	} `json:"change"` // a planned change, or one made outside of OpenTofu
 	Changes    Changes    `json:"changes"`
 	Diagnostic Diagnostic `json:"diagnostic"`
 	Outputs    Outputs    `json:"outputs"`
 
-	// State is the whole state, sealed as TF_ENCRYPTION says, of an apply that could write it
+	// State is the complete state, encrypted as TF_ENCRYPTION says, of an apply that could write it
 	// neither to its store nor to a file.
 	State   json.RawMessage `json:"state"`
 	TestRun struct {
@@ -32,16 +32,16 @@ type Event struct {
 	} `json:"test_run"`
 }
 
-// Outputs are those of a root module, by name.
+// Outputs are the outputs of a root module, by name.
 type Outputs map[string]Output
 
-// An Output is one of them.
+// An Output is one output.
 type Output struct {
 	Sensitive bool            `json:"sensitive"`
-	Value     json.RawMessage `json:"value"` // in an event: absent where sensitive
+	Value     json.RawMessage `json:"value"` // in an event: missing if sensitive
 }
 
-// Types of the events that are acted upon.
+// The event types that matter here.
 const (
 	ApplyStart    = "apply_start"
 	ApplyComplete = "apply_complete"
@@ -52,7 +52,7 @@ const (
 	DiagnosticMsg = "diagnostic"
 )
 
-// A Hook tells of one resource.
+// A Hook is an event about one resource.
 type Hook struct {
 	Resource Resource `json:"resource"`
 	Action   string   `json:"action"` // create, update, delete, read …
@@ -60,7 +60,7 @@ type Hook struct {
 	IDValue  string   `json:"id_value"`
 }
 
-// A Resource is one that an event is about.
+// A Resource is the resource that an event is about.
 type Resource struct {
 	Address string `json:"addr"`
 	Type    string `json:"resource_type"`
@@ -90,8 +90,8 @@ type Diagnostic struct {
 	} `json:"range"`
 }
 
-// ReadEvent decodes one line. A line that is no event, such as what a provider
-// writes to the terminal, is reported as not ok.
+// ReadEvent decodes one line. ok is false for a line that is not an event, such as what a provider
+// writes to the terminal.
 func ReadEvent(line []byte) (e Event, ok bool) {
 	if json.Unmarshal(line, &e) != nil || e.Type == "" {
 		return Event{}, false

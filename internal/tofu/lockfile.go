@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsimple"
 )
 
-// LockFile is the name of the lock file of providers, beside the code.
+// LockFile is the name of the provider lock file, beside the code.
 const LockFile = ".terraform.lock.hcl"
 
 // A LockedProvider is a provider's entry in a lock file.
@@ -17,8 +17,7 @@ type LockedProvider struct {
 	Packages map[string]bool // checksums of the packages of this version: its zh: hashes
 }
 
-// ReadLockFile returns the entries of a lock file, by the provider's address. An empty one has
-// none.
+// ReadLockFile returns the entries of a lock file, by provider address. An empty file has none.
 func ReadLockFile(text []byte) (map[string]LockedProvider, error) {
 	var file struct {
 		Providers []struct {
@@ -30,7 +29,7 @@ func ReadLockFile(text []byte) (map[string]LockedProvider, error) {
 		Rest hcl.Body `hcl:",remain"`
 	}
 	if err := hclsimple.Decode(LockFile, text, nil, &file); err != nil {
-		return nil, fmt.Errorf("read the lock file of the providers: %w", err)
+		return nil, fmt.Errorf("read the provider lock file: %w", err)
 	}
 	entries := map[string]LockedProvider{}
 	for _, p := range file.Providers {

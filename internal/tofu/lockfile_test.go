@@ -34,8 +34,8 @@ provider "registry.opentofu.org/acme/bare" {
 			"registry.opentofu.org/acme/tiny": "1.0.0 zh:0a1b zh:2c3d", "registry.opentofu.org/acme/bare": "2.0.0 ",
 		}},
 		"another block": {text: "other {}\n" + text[:0], want: map[string]string{}},
-		"not HCL":       {text: "provider {", err: "read the lock file of the providers: "},
-		"not a version": {text: "provider \"a\" {\n  version = [1]\n}\n", err: "read the lock file of the providers: "},
+		"not HCL":       {text: "provider {", err: "read the provider lock file: "},
+		"not a version": {text: "provider \"a\" {\n  version = [1]\n}\n", err: "read the provider lock file: "},
 	} {
 		entries, err := ReadLockFile([]byte(c.text))
 		if c.err != "" {

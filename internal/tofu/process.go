@@ -14,10 +14,10 @@ import (
 	"slipway/internal/confine"
 )
 
-// A Runner starts tofu in one root module, as the tools' own user.
+// A Runner runs tofu in one root module, as the tools' own user.
 type Runner struct {
 	Dir    string   // the root module
-	Env    []string // all of it: nothing is inherited
+	Env    []string // the complete environment: nothing is inherited
 	Stderr io.Writer
 }
 
@@ -29,20 +29,20 @@ const (
 )
 
 var (
-	// ErrNotStarted says that tofu did not run at all.
+	// ErrNotStarted means that tofu did not run at all.
 	ErrNotStarted = errors.New("tofu was not started")
-	// ErrKilled says that tofu ended by a signal: what it was about to write, it did not.
+	// ErrKilled means that tofu was killed by a signal: pending writes are lost.
 	ErrKilled = errors.New("tofu was killed")
-	// ErrKill, as the cause of a context's end, has tofu killed instead of asked to stop.
+	// ErrKill, as the cause of a context's end, makes Run kill tofu instead of asking it to stop.
 	ErrKill = errors.New("kill it")
 )
 
-// Run starts tofu and waits for it. What it prints goes to stdout. It returns
-// the exit code; the error says only that there was none.
+// Run starts tofu and waits for it. Its output goes to stdout. Run returns the exit code; it
+// returns an error only if there was none.
 //
-// When ctx ends, tofu gets one SIGINT: it then writes its state and gives its
-// lock back. It is never told twice and never killed, because the second signal
-// makes it leave without doing so; unless the context ends by ErrKill.
+// When ctx ends, tofu gets one SIGINT: it then writes its state and releases its lock. It never
+// gets a second signal and is never killed, because it would then exit without doing so, unless the
+// cause of the context's end is ErrKill.
 func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
 	cmd := confine.Command(ctx, "tofu", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.Dir, stdout, r.Stderr
@@ -59,7 +59,7 @@ func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int,
 	}
 	code := cmd.ProcessState.ExitCode()
 	if code < 0 {
-		// Its providers would go on alone. It may be that they ended with it.
+		// Without tofu its providers would continue. They may have ended with it.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		return 0, fmt.Errorf("%w: tofu %s: %w", ErrKilled, args[0], err)
 	}
@@ -70,21 +70,21 @@ func (r Runner) Run(ctx context.Context, stdout io.Writer, args ...string) (int,
 	return code, nil
 }
 
-// Output is Run for commands whose whole output is one value.
+// Output is Run for commands whose complete output is one value.
 func (r Runner) Output(ctx context.Context, args ...string) ([]byte, int, error) {
 	var out bytes.Buffer
 	code, err := r.Run(ctx, &out, args...)
 	return out.Bytes(), code, err
 }
 
-// Read is Run for commands whose output is too large to keep: read is given it as
-// it comes. The first error is that of read.
+// Read is Run for commands whose output is too large to keep: read gets it as it is printed. The
+// first result is the error of read.
 func (r Runner) Read(ctx context.Context, read func(io.Reader) error, args ...string) (readErr error, code int, err error) {
 	reader, writer := io.Pipe()
 	done := make(chan error)
 	go func() {
 		err := read(reader)
-		_, _ = io.Copy(io.Discard, reader) // tofu must not wait for us
+		_, _ = io.Copy(io.Discard, reader) // tofu must not block on us
 		done <- err
 	}()
 	code, err = r.Run(ctx, writer, args...)
@@ -94,8 +94,8 @@ func (r Runner) Read(ctx context.Context, read func(io.Reader) error, args ...st
 	return <-done, code, err
 }
 
-// Events is Run for commands that print events: each is handed to each as it
-// comes, and a line that is none to other.
+// Events is Run for commands that print events: each is called for every event as it arrives, and
+// other for lines that are not events.
 func (r Runner) Events(ctx context.Context, each func(Event), other func(line []byte), args ...string) (int, error) {
 	read, write := io.Pipe()
 	done := make(chan struct{})
@@ -111,7 +111,7 @@ func (r Runner) Events(ctx context.Context, each func(Event), other func(line []
 				}
 			}
 			if err != nil {
-				// Nothing else ends the pipe but the close below.
+				// Only the close below ends the pipe.
 				close(done)
 				return
 			}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Quote writes text as a string literal of OpenTofu's language.
+// Quote writes text as a string literal of the OpenTofu language.
 func Quote(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string can always be marshalled
+		panic(err) // marshalling a string cannot fail
 	}
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(data))
 }

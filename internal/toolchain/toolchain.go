@@ -1,5 +1,4 @@
-// Package toolchain compares the tools that are there with the pins that chose
-// them.
+// Package toolchain compares the installed tools with their pins.
 package toolchain
 
 import (
@@ -26,18 +25,18 @@ type Tool struct {
 	Found func(ctx context.Context, root fs.FS) (version string, err error) // root is the file system of the container
 }
 
-// Tools lists them in the order in which they are shown.
+// Tools lists the tools in display order.
 var Tools = []Tool{
 	{"DEBIAN", "debian", debianVersion},
 	{"GOLANG", "go", goVersion},
 	{"OPENTOFU", "opentofu", tofuVersion},
 }
 
-// toolless are pins that a pins file may have besides: a mirror of providers, each
-// of which has a version of its own, and our own programs.
+// toolless lists pins without a tool that a pins file may also contain: a mirror of providers, each
+// of which has its own version, and our own programs.
 var toolless = []string{"PROVIDERS", "RUNNER"}
 
-// debianVersion is the code name, as the image's tag has it.
+// debianVersion returns the code name, as in the image's tag.
 func debianVersion(_ context.Context, root fs.FS) (string, error) {
 	data, err := fs.ReadFile(root, "etc/os-release")
 	if err != nil {
@@ -51,8 +50,8 @@ func debianVersion(_ context.Context, root fs.FS) (string, error) {
 	return "", fmt.Errorf("/etc/os-release names no VERSION_CODENAME")
 }
 
-// goVersion is that of the compiler which built this program: all that is left
-// of the golang image.
+// goVersion returns the version of the compiler that built this program: nothing else is left of
+// the golang image.
 func goVersion(context.Context, fs.FS) (string, error) {
 	return strings.TrimPrefix(runtime.Version(), "go"), nil
 }
@@ -69,7 +68,7 @@ func tofuVersion(ctx context.Context, _ fs.FS) (string, error) {
 		Version string `json:"terraform_version"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
-		return "", fmt.Errorf("read what tofu version says: %w", err)
+		return "", fmt.Errorf("read the output of tofu version: %w", err)
 	}
 	return reply.Version, nil
 }
@@ -82,11 +81,11 @@ type Row struct {
 	Err    error
 }
 
-// OK says whether the tool is the pinned one.
+// OK reports whether the tool is the pinned one.
 func (r Row) OK() bool { return r.Err == nil && r.Found == r.Pinned }
 
-// Compare asks every tool for its version. Each pin must have its tool and each
-// tool its pin, or the comparison would pass over one of them.
+// Compare gets the version of every tool. Each pin must have a tool and each tool a pin, otherwise
+// the comparison would skip one of them.
 func Compare(ctx context.Context, root fs.FS, list []pins.Pin) ([]Row, error) {
 	pinned := map[string]string{}
 	for _, p := range list {
@@ -106,7 +105,7 @@ func Compare(ctx context.Context, root fs.FS, list []pins.Pin) ([]Row, error) {
 		if slices.Contains(toolless, name) {
 			continue
 		}
-		return nil, fmt.Errorf("the pins file has %s, which no tool comes from", name)
+		return nil, fmt.Errorf("the pins file has %s, which belongs to no tool", name)
 	}
 	return rows, nil
 }

@@ -49,7 +49,7 @@ func TestCompareMismatch(t *testing.T) {
 func TestComparePinsAndToolsBelongTogether(t *testing.T) {
 	for want, list := range map[string][]pins.Pin{
 		"the pins file has no OPENTOFU":                   {debian, golang},
-		"the pins file has NEW, which no tool comes from": {debian, golang, opentofu, {Name: "NEW", Tag: "1"}},
+		"the pins file has NEW, which belongs to no tool": {debian, golang, opentofu, {Name: "NEW", Tag: "1"}},
 	} {
 		if _, err := Compare(t.Context(), root, list); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

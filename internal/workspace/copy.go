@@ -18,8 +18,8 @@ import (
 	"slipway/internal/run"
 )
 
-// excluded says what no tool needs: the repository's history, what earlier runs left, the
-// encrypted credentials, and the other environments.
+// excluded reports whether no tool needs a path: the repository's history, leftovers of earlier
+// runs, encrypted credentials, and other environments.
 func excluded(r *run.Run, path string, entry fs.DirEntry) bool {
 	switch entry.Name() {
 	case ".git", ".terraform", ".slipway", ".env", "node_modules":
@@ -28,8 +28,8 @@ func excluded(r *run.Run, path string, entry fs.DirEntry) bool {
 	return path == "credentials" || strings.Contains(entry.Name(), ".tfstate") || otherEnvironment(r, path)
 }
 
-// otherEnvironment says whether a path is the folder of another environment, so that a change
-// there does not matter here. A folder without environment.yaml is shared code.
+// otherEnvironment reports whether a path is another environment's folder, so that changes there do
+// not matter here. A folder without environment.yaml is shared code.
 func otherEnvironment(r *run.Run, path string) bool {
 	if r.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == r.Env {
 		return false
@@ -38,8 +38,8 @@ func otherEnvironment(r *run.Run, path string) bool {
 	return err == nil
 }
 
-// copyRepository copies the repository into the work folder, because tofu writes beside its
-// code. It returns the digest of everything that it copies.
+// copyRepository copies the repository into the work folder, because tofu writes beside its code.
+// It returns the digest of everything it copies.
 func copyRepository(r *run.Run) (digest string, err error) {
 	from, to := r.Repository, r.Path("repository")
 	all := sha256.New()
@@ -75,7 +75,7 @@ func copyRepository(r *run.Run) (digest string, err error) {
 			note(mode.String(), name, digest)
 			return err
 		}
-		return nil // a socket or the like
+		return nil // a socket or similar
 	})
 	if err != nil {
 		return "", Full(r, err)
@@ -97,7 +97,7 @@ func copyRepository(r *run.Run) (digest string, err error) {
 	return "sha256:" + hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// copyFile copies content and the right to execute, and returns what it copied.
+// copyFile copies content and the executable bit, and returns the mode and digest of the copy.
 func copyFile(from, to string) (mode fs.FileMode, digest string, err error) {
 	in, err := os.Open(from)
 	if err != nil {

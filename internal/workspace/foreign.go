@@ -15,8 +15,8 @@ import (
 	"slipway/internal/run"
 )
 
-// RefuseForeign refuses a root module, in a folder from the repository's root, whose code would
-// run what its environment does not allow. It comes before any tool.
+// RefuseForeign refuses a root module whose code would run something that its environment does not
+// allow. dir is relative to the repository's root. It is called before any tool starts.
 func RefuseForeign(r *run.Run, e *environment.Environment, dir string) error {
 	findings, err := foreign.Find(os.DirFS(r.Path("repository")), dir)
 	if err != nil {
@@ -25,12 +25,12 @@ func RefuseForeign(r *run.Run, e *environment.Environment, dir string) error {
 	return foreign.Judge(findings, e)
 }
 
-// RefuseFetched does the same with the modules that init has fetched for a root module. Data is
-// the folder where tofu keeps them.
+// RefuseFetched does the same for the modules that init has fetched for a root module. data is the
+// folder where tofu stores them.
 func RefuseFetched(r *run.Run, e *environment.Environment, dir, data string) error {
 	list, err := Folder(r).Read(filepath.Join(Inside(r, data), "modules", "modules.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it calls none
+		return nil // the root calls no modules
 	}
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Prepare makes the work folder ready for the tools: folders of their own, and a copy of the
-// repository. It closes to them the repository itself, with the encrypted credentials, and the
-// age identity. It returns the digest of what tofu can read.
+// Prepare prepares the work folder for the tools: their own folders and a copy of the repository.
+// It denies them access to the repository itself, with its encrypted credentials, and to the age
+// identity. It returns the digest of everything that tofu can read.
 func Prepare(r *run.Run) (inputs string, err error) {
 	if !confine.Switches() {
-		r.Say("note: this is not root, so the tools run as the same user and can read the age identity and the encrypted credentials")
+		r.Say("note: not running as root, so the tools run as the same user and can read the age identity and the encrypted credentials")
 	}
 	if err := run.RefuseProxies(func(name string) string { return r.Credentials[name] }); err != nil {
 		return "", err
@@ -38,10 +38,10 @@ func Prepare(r *run.Run) (inputs string, err error) {
 	return copyRepository(r)
 }
 
-// Folder is where the tools work.
+// Folder returns the folder in which the tools work.
 func Folder(r *run.Run) confine.Folder { return confine.Folder(r.Work) }
 
-// Inside is a path in the work folder, relative to it.
+// Inside returns a path in the work folder, relative to it.
 func Inside(r *run.Run, path string) string {
 	name, err := filepath.Rel(r.Work, path)
 	if err != nil {
@@ -58,7 +58,7 @@ func Full(r *run.Run, err error) error {
 	return err
 }
 
-// Bare is a tofu that knows no secret, in a folder from the repository's root.
+// Bare returns a tofu runner without secrets, in a folder relative to the repository's root.
 func Bare(r *run.Run, dir string, printed *tofu.Capture) tofu.Runner {
 	return tofu.Runner{Dir: r.Path("repository", dir), Stderr: printed, Env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + r.Path("home"), "TMPDIR=" + r.Path("tmp"),

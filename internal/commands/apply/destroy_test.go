@@ -24,7 +24,7 @@ func TestDestroyTakes(t *testing.T) {
 		message       string // empty: it starts tofu
 	}{
 		"without its name":                     {message: "destroy deletes everything in environment test"},
-		"by another name":                      {confirm: "prod", message: `--confirm is "prod" and not the environment's name, test`},
+		"by another name":                      {confirm: "prod", message: `--confirm is "prod", not the environment's name, test`},
 		"by its name":                          {confirm: "test"},
 		"on top of an interrupted run":         {confirm: "test", interrupted: true, message: "was interrupted"},
 		"of a protected one":                   {confirm: "test", more: "protected: true\n"},

@@ -30,7 +30,7 @@ func TestGuard(t *testing.T) {
 		"named, and nothing is lost":  {allowed: "a.b", message: "the plan deletes, replaces and forgets nothing, and --allow-destroy names a.b", hint: "dagger call destroy --env=test"},
 		"a key with a comma":          {losses: []string{`a.b["x,y"]`}, allowed: `a.b["x,y"]`},
 		"a key that has to be quoted": {losses: []string{`a.b["x"]`}, message: "does not name", hint: `--allow-destroy='a.b["x"]'`},
-		"a quote that does not end":   {losses: []string{"a.b"}, allowed: `a.b["x`, message: "--allow-destroy has a quote that does not end"},
+		"a quote that does not end":   {losses: []string{"a.b"}, allowed: `a.b["x`, message: "--allow-destroy has an unclosed quote"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &run.Run{Options: run.Options{Env: "test"}, Environment: &environment.Environment{Protected: !c.open}}
@@ -74,7 +74,7 @@ func TestOnlyAllowed(t *testing.T) {
 		"less":            {allowed: "a.b,c.d", plan: losing("a.b")},
 		"more":            {allowed: "a.b", plan: losing("a.b", "c.d"), want: "would now also delete, replace or forget c.d"},
 		"not protected":   {open: true, plan: losing("a.b")},
-		"an open quote":   {allowed: `a["`, plan: losing(), want: "has a quote that does not end"},
+		"an open quote":   {allowed: `a["`, plan: losing(), want: "has an unclosed quote"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &layer.Layer{Run: &run.Run{Environment: &environment.Environment{Protected: !c.open}}, Name: "test"}

@@ -110,7 +110,7 @@ func TestApplyReviewed(t *testing.T) {
 		"named, and protected":  {before: []func(*sealedDesk){protected, digest}},
 		"no digest":             {before: []func(*sealedDesk){func(d *sealedDesk) { d.o.plan.Digest = "latest" }}, message: `--digest is "latest", which is not the digest of a plan`},
 		"no plan":               {before: []func(*sealedDesk){func(d *sealedDesk) { d.Inputs = "sha256:" + strings.Repeat("b", 64) }}, message: "there is no plan of test in bucket state"},
-		"another than is named": {before: []func(*sealedDesk){func(d *sealedDesk) { d.o.plan.Digest = "sha256:" + strings.Repeat("0", 64) }}, message: "and not sha256:0000"},
+		"another than is named": {before: []func(*sealedDesk){func(d *sealedDesk) { d.o.plan.Digest = "sha256:" + strings.Repeat("0", 64) }}, message: "not sha256:0000"},
 		"not approved":          {before: []func(*sealedDesk){protected}, message: "--digest does not say which plan was reviewed"},
 		"not allowed": {before: []func(*sealedDesk){protected, digest, func(d *sealedDesk) { d.o.allowDestroy = "" }},
 			message: "--allow-destroy does not name a.b", hint: "--allow-destroy=a.b"},

@@ -84,7 +84,7 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	other := first
 	other.Losses = []string{"terraform_data.one"}
 	_, err := applySealed(t.Context(), d.Layer, other, source)
-	must.Refuse(t, err, "the plan of test loses other resources than its manifest says", "")
+	must.Refuse(t, err, "the plan of test deletes, replaces or forgets other resources than its manifest says", "")
 	other = first
 	other.Bindings.LockFile = "sha256:other"
 	_, err = applySealed(t.Context(), d.Layer, other, source)
@@ -195,7 +195,7 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 			code: provisioner("echo '{}' > errored.tfstate"),
 			says: []string{"the state could not be written: it is kept, sealed, in recovery/test.tfstate.age; next: dagger call recover --env=test"}, stays: true, unwritten: true,
 		},
-		"a state is left that cannot be read": {code: provisioner("mkfifo errored.tfstate"), says: []string{"errored.tfstate is no regular file"}, stays: true, unwritten: true, applied: true},
+		"a state is left that cannot be read": {code: provisioner("mkfifo errored.tfstate"), says: []string{"errored.tfstate is not a regular file"}, stays: true, unwritten: true, applied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ func TestApplyPlanNotStarted(t *testing.T) {
 		unwritten bool
 	}{
 		"nothing is there":        {before: func(*testkit.Desk) {}},
-		"one that cannot be read": {before: func(d *testkit.Desk) { must.Do(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o700)) }, want: "is no regular file", left: true, unwritten: true},
+		"one that cannot be read": {before: func(d *testkit.Desk) { must.Do(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o700)) }, want: "is not a regular file", left: true, unwritten: true},
 		"tofu complains of the state": {before: func(d *testkit.Desk) {
 			d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Error refreshing state"}}
 		}, unwritten: true},

@@ -40,7 +40,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%s has more than text: %q", place, text)
 		}
 	}
-	if !strings.Contains(stderr.String(), `hint: rename the folder, small letters, digits and dashes, 32 at most: git mv -- $'environments/x\x1b]0;title\x07\x0a::error::y ## [error]z $(id)' `) {
+	if !strings.Contains(stderr.String(), `hint: rename the folder, lower-case letters, digits and dashes, at most 32: git mv -- $'environments/x\x1b]0;title\x07\x0a::error::y ## [error]z $(id)' `) {
 		t.Errorf("the hint is no command: %s", stderr.String())
 	}
 }

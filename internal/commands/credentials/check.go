@@ -27,7 +27,7 @@ func checkFiles(_ context.Context, r *run.Run) error {
 	case err == nil:
 		identity = &opened
 	case errors.As(err, &input):
-		r.Report.WriteString("no age identity is given: the MACs were not checked\n")
+		r.Report.WriteString("no age identity was given: the MACs were not checked\n")
 	default:
 		return err
 	}

@@ -53,7 +53,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 
 	// A lock that no journal names is nobody's to take.
 	d.LockAs("laptop")
-	must.Refuse(t, recoverLayer(t.Context(), d.Layer, options{}), "no journal names the lock of test", "--lock-id=laptop")
+	must.Refuse(t, recoverLayer(t.Context(), d.Layer, options{}), "the lock of test is in no journal", "--lock-id=laptop")
 	if d.LockID() != "laptop" {
 		t.Error("the lock is gone")
 	}

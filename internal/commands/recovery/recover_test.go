@@ -141,14 +141,14 @@ func TestRecover(t *testing.T) {
 	}{
 		"nothing": {before: func(*testkit.Desk) {}, says: []string{"test: nothing was interrupted\n"}},
 		"a lost state": {before: func(d *testkit.Desk) { lose(d) }, written: true,
-			says: []string{"lost.age is the state again, serial 8\n"}},
+			says: []string{"lost.age as the state, serial 8\n"}},
 		"litter":           {before: func(d *testkit.Desk) { litter(d, "one"); litter(d, "two") }},
-		"a lock of nobody": {before: func(d *testkit.Desk) { d.LockAs("laptop"); lose(d) }, message: "no journal names the lock of test", lock: "laptop"},
+		"a lock of nobody": {before: func(d *testkit.Desk) { d.LockAs("laptop"); lose(d) }, message: "the lock of test is in no journal", lock: "laptop"},
 		"one at work":      {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, begun", left: "you"},
 		"a state that is damaged": {before: func(d *testkit.Desk) {
 			must.Do(t, d.Store.Write(t.Context(), "recovery/"+d.Key+"/lost.age", []byte("x")))
 			litter(d, "one")
-		}, message: "lost.age cannot be opened", left: "one"},
+		}, message: "lost.age cannot be decrypted", left: "one"},
 		"an interrupted run": {before: func(d *testkit.Desk) {
 			d.Interrupted(journal.Header{ID: "dead", Stage: "apply", Lock: "of-dead"})
 			d.LockAs("of-dead")

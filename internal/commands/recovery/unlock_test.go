@@ -90,7 +90,7 @@ func TestEachLayerRefused(t *testing.T) {
 		d.WithCode(testkit.TwoLayers)
 		d.Key = "test/net.tfstate"
 		d.LockAs("laptop")
-		must.Refuse(t, command.Run(t.Context(), d.Opened()), "no journal names the lock of net", "dagger call unlock --env=test --layer=net --lock-id=laptop")
+		must.Refuse(t, command.Run(t.Context(), d.Opened()), "the lock of net is in no journal", "dagger call unlock --env=test --layer=net --lock-id=laptop")
 		d.Nowhere()
 		if err := command.Run(t.Context(), d.Run); err == nil {
 			t.Errorf("%s works nowhere", command.Name)

@@ -134,5 +134,5 @@ func TestShowDatabases(t *testing.T) {
 	must.Do(t, showMachines(t.Context(), d.Run, nil, []machine{one}))
 	d.Says("data  ready            a.data\n")
 	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
-	must.Fail(t, showMachines(t.Context(), d.Run, nil, []machine{one}), "ask for database old")
+	must.Fail(t, showMachines(t.Context(), d.Run, nil, []machine{one}), "query database old")
 }
