@@ -319,7 +319,7 @@ func TestReview(t *testing.T) {
 	c.call(t, "apply", "--env=local").refuses(t, "there is no plan of local in bucket slipway-local at cloudsim:9000 for exactly these files", "hint: dagger call plan --env=local --keep")
 	plan := filepath.Join(t.TempDir(), "plan")
 	c.call(t, "plan-files", "--env=local", "export", "--path="+plan).must(t)
-	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan is not one that this version knows")
+	c.call(t, "report", "--plans="+filepath.Dir(plan), "--dry-run").refuses(t, "the summary of plan has a version that is not supported")
 	plans := filepath.Join(t.TempDir(), "plans")
 	run(t, "sh", "-c", "mkdir -p "+plans+" && cp -r "+plan+" "+plans+"/local").must(t)
 	c.call(t, "report", "--plans="+plans, "--dry-run").must(t).says(t, "## Plans", "`local`: Plan: 22 to create.")
@@ -575,7 +575,7 @@ func TestSecrets(t *testing.T) {
 		}
 		return values
 	}
-	c.call(t, "secrets", "check").must(t).says(t, "its MAC is correct")
+	c.call(t, "secrets", "check").must(t).says(t, "the MAC is correct")
 	runIn(t, c.dir, []string{"VALUE=a-new-value"}, "dagger", append(c.args(t), "secrets", "set", "--file=credentials/local.enc.env", "--variable=NEW", "--value=env://VALUE")...).must(t)
 	if got := open(file)["NEW"]; got != "a-new-value" {
 		t.Errorf("set leaves %q", got)

@@ -33,7 +33,7 @@ func TestToolchainMismatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := dagger(t, "call", "--pins="+wrong, "toolchain", "versions")
-	if r.code == 0 || !strings.Contains(r.stderr, "opentofu is not what the pins say") {
+	if r.code == 0 || !strings.Contains(r.stderr, "opentofu does not match its pin") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }

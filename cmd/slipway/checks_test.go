@@ -79,7 +79,7 @@ func TestBlackBoxModuleTests(t *testing.T) {
 		"no module":         {main: "module \"x\" {\n  source = \"./none\"\n}\n", test: passing, says: "Unreadable module directory"},
 		"something left": {
 			main: "resource \"terraform_data\" \"stays\" {\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"exit 1\"\n  }\n}\n",
-			test: strings.ReplaceAll(passing, "plan\n", "apply\n"), says: "modules/b: a test left something behind that could not be destroyed\nmodules/b: 1 passed, 1 failed\n",
+			test: strings.ReplaceAll(passing, "plan\n", "apply\n"), says: "modules/b: a test created resources that could not be destroyed\nmodules/b: 1 passed, 1 failed\n",
 		},
 	} {
 		p.write("modules/b/main.tf", output+c.main)
@@ -98,7 +98,7 @@ func TestBlackBoxProtectedStop(t *testing.T) {
 	p.run("bootstrap").must(t, run.Done)
 	p.run("stop").must(t, run.Done).says(t, "test has no servers\n")
 	p.protected()
-	p.run("stop").must(t, run.BadInput).says(t, "environment test is protected, and stop shuts its servers down", "hint: dagger call stop --env=test --confirm=test")
+	p.run("stop").must(t, run.BadInput).says(t, "environment test is protected, and stop shuts down its servers", "hint: dagger call stop --env=test --confirm=test")
 	p.run("stop", confirm).must(t, run.Done).says(t, "test has no servers\n")
 	p.run("start").must(t, run.Done).says(t, "test has no servers\n")
 	p.run("status").must(t, run.Done).says(t, "test has no servers and no databases\n")

@@ -13,7 +13,7 @@ import (
 	"slipway/internal/run"
 )
 
-// commands are all that the runner has, in the order of the help.
+// commands are all commands of the runner, in help order.
 var commands = []func() run.Command{
 	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,

@@ -124,7 +124,7 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 	s.run("apply").must(t, run.Done)
 	s.run("status").must(t, run.Done).says(t, "NAME             STATUS  ADDRESS",
 		"test-postgresql  ready   postgresql-"+made.ID[:8]+".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
-	s.run("stop").must(t, run.Done).says(t, "test has no servers\n", "test-postgresql is a managed database: it cannot be stopped, keeps running and is charged\n")
+	s.run("stop").must(t, run.Done).says(t, "test has no servers\n", "test-postgresql is a managed database: it cannot be stopped, keeps running and is still charged\n")
 	if e := s.run("start").must(t, run.Done).says(t, "test has no servers\n"); strings.Contains(e.stdout, "postgresql") {
 		t.Errorf("start speaks of the database:\n%s", e.stdout)
 	}
@@ -165,7 +165,7 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 	e.says(t, "error: timeout while waiting database "+id+" to be READY",
 		"module.database.ovh_cloud_project_database.postgresql was ordered and did not become ready", "dagger call recover --env=test")
 	s.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
-	s.run("recover").must(t, run.Done).says(t, "module.database.ovh_cloud_project_database.postgresql was made, and is taken into the state")
+	s.run("recover").must(t, run.Done).says(t, "module.database.ovh_cloud_project_database.postgresql was created: importing it into the state")
 	s.run("recover").must(t, run.Done).says(t, "nothing was interrupted")
 	s.run("status").must(t, run.Done).says(t, "test-postgresql  creating           module.database")
 	s.run("apply").must(t, run.Failed).says(t, "test-postgresql ("+id+") is CREATING and not ready: apply again when status says ready")

@@ -342,7 +342,7 @@ func TestBlackBoxLostState(t *testing.T) {
 				}
 			}
 			time.Sleep(2 * time.Second)
-			p.run("recover", from).must(t, run.Done).says(t, "is the state again")
+			p.run("recover", from).must(t, run.Done).says(t, "as the state, serial")
 			p.run("recover", from).must(t, run.Done)
 			p.run("plan").must(t, run.Done)
 			countTraces(t, trace, 3, nil)
@@ -370,7 +370,7 @@ resource "terraform_data" "in_the_way" {
 	})
 	p.run("apply").must(t, run.Failed).says(t, "it is kept, sealed, in recovery/test.tfstate.age")
 	p.store.failing(nil)
-	p.run("recover").must(t, run.Done).says(t, "is the state again")
+	p.run("recover").must(t, run.Done).says(t, "as the state, serial")
 	p.run("plan").must(t, run.Done)
 	countTraces(t, trace, 2, nil)
 }

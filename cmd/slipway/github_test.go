@@ -115,9 +115,9 @@ func TestBlackBoxComment(t *testing.T) {
 		change func(*call)
 		says   []string
 	}{
-		"no token":       {func(o *call) { o.add("--token=/nonexistent") }, []string{"no token for GitHub is given", "hint: --token=env://GITHUB_TOKEN"}},
+		"no token":       {func(o *call) { o.add("--token=/nonexistent") }, []string{"no token for GitHub was given", "hint: --token=env://GITHUB_TOKEN"}},
 		"no context":     {func(o *call) { o.add("--github=/nonexistent") }, []string{"nothing says which repository", "hint: mkdir -p .slipway/github"}},
-		"no results":     {func(o *call) { o.add("--results=" + t.TempDir()); o.add("--envs=") }, []string{"there is no result of any environment"}},
+		"no results":     {func(o *call) { o.add("--results=" + t.TempDir()); o.add("--envs=") }, []string{"there are no results of any environment"}},
 		"no environment": {func(o *call) { o.add("--envs=../etc") }, []string{`"../etc" cannot be the name of an environment`}},
 	} {
 		h.on("pull_request")
@@ -185,13 +185,13 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	p.write("environments/test/environment.yaml", string(file)+"drift: {after: 3}\n")
 	c.call(http.MethodDelete, "/compute/v2.1/os-keypairs/operator", "", http.StatusAccepted)
 	for n := 1; n < 3; n++ {
-		issue(run.Done, fmt.Sprintf("an issue opens when 3 checks in a row have found that, this is number %d", n))
+		issue(run.Done, fmt.Sprintf("an issue opens after 3 such checks in a row, and this is number %d", n))
 		open(false)
 	}
 	e := p.run("drift")
 	broken := ended{out: t.TempDir()}
 	p.file(filepath.Join(broken.out, "drift.json"), "{")
-	p.run("drift-issues", h.options(map[string]ended{"test": e, "broken": broken})).must(t, run.Failed).says(t, "the check of broken is not one that this version knows", "test: the issue is reopened")
+	p.run("drift-issues", h.options(map[string]ended{"test": e, "broken": broken})).must(t, run.Failed).says(t, "the check of broken has a version that is not supported", "test: the issue is reopened")
 	open(true, "Found 3 times in a row")
 }
 

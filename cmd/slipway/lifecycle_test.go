@@ -117,7 +117,7 @@ func TestBlackBoxDown(t *testing.T) {
 	p.run("drift").must(t, run.Done)
 	p.run("down").must(t, run.BadInput).says(t, "hint: dagger call down --env=test --confirm=test")
 	for range 2 {
-		p.run("down", confirm).must(t, run.Done).says(t, "kept plans and records")
+		p.run("down", confirm).must(t, run.Done).says(t, "stored plans and records")
 		objects, err := p.bucket().List(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)

@@ -303,7 +303,7 @@ func TestBlackBoxLockProvidersRefusals(t *testing.T) {
 	// The registry is not to be believed twice.
 	r.packages[name] = pack(t, "1.0.0", "another build")
 	e, files = p.lock(r)
-	e.must(t, run.BadInput).says(t, "the registry has other packages of provider "+registryHost+"/acme/tiny 1.0.0 than when "+lockFile+" was made", "git log -p -- "+lockFile)
+	e.must(t, run.BadInput).says(t, "the registry's packages of provider "+registryHost+"/acme/tiny 1.0.0 have changed since "+lockFile+" was written", "git log -p -- "+lockFile)
 	if len(files) > 0 {
 		t.Errorf("of another build it changes %q", files)
 	}

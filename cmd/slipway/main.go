@@ -1,5 +1,5 @@
-// Command slipway is the stage runner: the one program inside a container that runs the tools.
-// The Dagger module in ci/ calls it; people call the module.
+// Command slipway is the stage runner: the program inside a container that runs the tools. The
+// Dagger module in ci/ calls it; people call the module.
 package main
 
 import (
@@ -23,16 +23,16 @@ func main() {
 	if err := confine.Self(); err != nil {
 		os.Exit(complain(os.Stderr, err))
 	}
-	// One signal stops the tools gently. More of them change nothing.
+	// One signal stops the tools gracefully. Further signals have no effect.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(start(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// start runs the command that args name, and returns its exit code.
+// start runs the command in args and returns its exit code.
 func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
-		return complain(stderr, refusal.New("slipway --help", "no command is named"))
+		return complain(stderr, refusal.New("slipway --help", "no command was given"))
 	}
 	name, rest := args[0], args[1:]
 	switch name {
@@ -63,9 +63,9 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func help(w io.Writer) {
 	fmt.Fprint(w, "usage: slipway COMMAND [FLAGS]\n\n")
 	row := func(name, text string) { fmt.Fprintf(w, "  %-20s %s\n", name, text) }
-	row("version", "print the version of this program")
+	row("version", "print the version of slipway")
 	row("toolchain", "run every tool and compare its version with the pins")
-	fmt.Fprint(w, "\nand the commands on a repository, which leave result.json and summary.md in /out:\n\n")
+	fmt.Fprint(w, "\nand the commands on a repository, which write result.json and summary.md to /out:\n\n")
 	for _, f := range commands {
 		c := f()
 		row(c.Name, c.Help)

@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 			[]string{"plan", "test"}, 3, "",
 			"slipway: error: plan takes no argument \"test\"\nslipway: hint: slipway plan --help\n",
 		},
-		"no command":         {nil, 3, "", "slipway: error: no command is named\nslipway: hint: slipway --help\n"},
+		"no command":         {nil, 3, "", "slipway: error: no command was given\nslipway: hint: slipway --help\n"},
 		"an unknown command": {[]string{"aply"}, 3, "", "slipway: error: unknown command \"aply\"\nslipway: hint: slipway --help\n"},
 		"toolchain without its file": {
 			[]string{"toolchain"}, 3, "",

@@ -47,13 +47,13 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 	}
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	for range 2 { // the evidence stays, and keeps applies away
-		p.run("recover").must(t, run.Failed).says(t, "openstack_compute_keypair_v2.second was made, and could not be taken into the state: its id is project/second",
-			"1 of what was made or begun is not accounted for: openstack_compute_keypair_v2.second.", "dagger call recover --env=test --seen='openstack_compute_keypair_v2.second'")
+		p.run("recover").must(t, run.Failed).says(t, "openstack_compute_keypair_v2.second was created, but could not be imported into the state: its id is project/second",
+			"cannot account for 1 of the resources that were or may have been created: openstack_compute_keypair_v2.second.", "dagger call recover --env=test --seen='openstack_compute_keypair_v2.second'")
 		p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	}
 	p.run("state-list").must(t, run.Done).says(t, "test: openstack_compute_keypair_v2.operator\n")
 	p.run("recover", accounted("openstack_compute_keypair_v2.other")).must(t, run.Failed).says(t, "is not accounted for")
-	p.run("recover", accounted("openstack_compute_keypair_v2.second")).must(t, run.Done).says(t, "has been seen to")
+	p.run("recover", accounted("openstack_compute_keypair_v2.second")).must(t, run.Done).says(t, "was confirmed with --seen")
 	p.run("recover").must(t, run.Done).says(t, "nothing was interrupted")
 	p.run("plan").must(t, run.Changes).says(t, "1 to create", "openstack_compute_keypair_v2.second")
 }
@@ -102,7 +102,7 @@ resource "terraform_data" "late" {
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("unlock").must(t, run.Done).says(t, "unlocked")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted")
-	p.run("recover").must(t, run.Failed).says(t, "terraform_data.late was in flight (create): look whether it was made", "--seen='terraform_data.late'")
+	p.run("recover").must(t, run.Failed).says(t, "terraform_data.late was in flight (create): check whether it was created", "--seen='terraform_data.late'")
 	p.run("recover", accounted("terraform_data.late")).must(t, run.Done)
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"+traced(10, trace, "0.1"))
 	p.run("apply").must(t, run.Done)
@@ -134,7 +134,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was created", "it may exist and not be in the state; next: dagger call recover --env=test")
 	k.arm(0, nil)
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
-	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and the cloud has it")
+	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and it exists in the cloud")
 	p.run("apply").must(t, run.Done)
 	if pairs := string(c.call(http.MethodGet, "/compute/v2.1/os-keypairs", "", http.StatusOK)); strings.Count(pairs, `"name":"operator"`) != 1 {
 		t.Errorf("the cloud has %s", pairs)
@@ -154,7 +154,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("environments/test/main.tf", "terraform {\n  backend \"s3\" {}\n}\n")
-	p.run("recover").must(t, run.Failed).says(t, "10 of what was made or begun is not accounted for")
+	p.run("recover").must(t, run.Failed).says(t, "cannot account for 10 of the resources that were or may have been created")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted")
 	p.write("environments/test/main.tf", string(code))
 	p.run("recover", accounted("terraform_data.slow")).must(t, run.Done)

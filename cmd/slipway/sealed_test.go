@@ -123,8 +123,8 @@ func TestBlackBoxApprove(t *testing.T) {
 	for range 2 {
 		p.run("apply").must(t, run.BadInput).says(t, "has no approval: nobody has signed it", "hint: dagger call approve --env=test --digest="+planned.result.Digest+" --key=file://").startsNothing(t)
 		p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "nobody has signed it")
-		p.run("approve", seen(planned)).must(t, run.BadInput).says(t, "neither a key nor a signature is given")
-		p.run("approve", with(alice)).must(t, run.BadInput).says(t, "no digest is named")
+		p.run("approve", seen(planned)).must(t, run.BadInput).says(t, "neither a key nor a signature was given")
+		p.run("approve", with(alice)).must(t, run.BadInput).says(t, "no digest was given")
 		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is not a reviewer")
 		p.run("approve", seen(planned), with(locked)).must(t, run.BadInput).says(t, "the key has a passphrase", "hint: echo "+planned.result.Digest+" | ssh-keygen -Y sign -n slipway-plan")
 	}
@@ -224,7 +224,7 @@ resource "terraform_data" "host" {
 	p.protected()
 	p.run("bootstrap").must(t, run.Done)
 	planned := seen(p.run("plan", keep).must(t, run.Changes))
-	p.run("apply", planned, allow("terraform_data.kept")).must(t, run.BadInput).says(t, "the plan deletes, replaces and forgets nothing, and --allow-destroy names terraform_data.kept")
+	p.run("apply", planned, allow("terraform_data.kept")).must(t, run.BadInput).says(t, "the plan deletes, replaces or forgets nothing, but --allow-destroy names terraform_data.kept")
 	p.run("apply", planned).must(t, run.Done)
 
 	p.write("environments/test/main.tf", `terraform {

@@ -181,7 +181,7 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 		}
 		killed++
 		e := s.run("recover", dead).must(t, run.Done)
-		for _, unknown := range []string{"look whether", "in the cloud could be it", "delete one of them", "tells no ID"} {
+		for _, unknown := range []string{"check whether", "in the cloud match", "delete one of them", "reported no ID"} {
 			if strings.Contains(e.stdout, unknown) {
 				t.Errorf("kill %d: it does not know:\n%s", killed, e.stdout)
 			}
@@ -219,7 +219,7 @@ func TestBlackBoxSystemServerTakenIn(t *testing.T) {
 	}
 	k.arm(0, nil)
 	const server = "module.backend.openstack_compute_instance_v2.host"
-	s.run("recover", dead).must(t, run.Done).says(t, server+" was in flight (create), and the cloud has it", server+": the next apply replaces it, because an import does not tell its ")
+	s.run("recover", dead).must(t, run.Done).says(t, server+" was in flight (create), and it exists in the cloud", server+": the next apply replaces it, because an import does not read its ")
 	s.run("plan").must(t, run.Changes).says(t, server)
 	s.run("apply").must(t, run.Done)
 	s.run("destroy", confirm).must(t, run.Done)

@@ -116,7 +116,7 @@ func TestBlackBoxSystem(t *testing.T) {
 	s.run("plan").must(t, run.Done).says(t, "No changes")
 	s.run("drift").must(t, run.Done).says(t, "test: matches its code")
 	s.run("status").must(t, run.Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
-	s.run("stop").must(t, run.Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, keeps running and is charged")
+	s.run("stop").must(t, run.Done).says(t, "test-backend is stopped", "test-postgresql is a managed database: it cannot be stopped, keeps running and is still charged")
 	s.run("stop").must(t, run.Done)
 	s.run("status").must(t, run.Done).says(t, "test-backend     shutoff  203.0.113.", "test-postgresql  ready    postgresql-")
 	s.run("start").must(t, run.Done).says(t, "test-backend is started")

@@ -12,8 +12,8 @@ import (
 	"slipway/internal/toolchain"
 )
 
-// checkToolchain runs every tool and prints its version beside its pin. It is an error if one is
-// not the pinned version.
+// checkToolchain runs every tool and prints its version beside its pin. It fails if a version is
+// not the pinned one.
 func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error {
 	const usage = "slipway toolchain --pins ci/pins.env"
 	flags := flag.NewFlagSet("toolchain", flag.ContinueOnError)
@@ -38,7 +38,7 @@ func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error 
 	}
 	for _, r := range rows {
 		if !r.OK() {
-			return fmt.Errorf("%s is not what the pins say", r.Tool)
+			return fmt.Errorf("%s does not match its pin", r.Tool)
 		}
 	}
 	return nil

@@ -280,7 +280,7 @@ func TestSameName(t *testing.T) {
 	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
 	must(t, w.Abandon(t.Context()))
 	_, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one"}, DefaultBeat, func(error) {})
-	if err == nil || !strings.Contains(err.Error(), "a run of this name exists already") {
+	if err == nil || !strings.Contains(err.Error(), "a run of this name already exists") {
 		t.Errorf("got %v", err)
 	}
 	if run := p.runs(net)[0]; len(run.Entries) != 2 || run.Version != 2 {

@@ -223,7 +223,7 @@ func (w *Writer) put(ctx context.Context, key string, sealed []byte) error {
 	}
 	other, err := w.store.Claim(ctx, key, sealed)
 	if other != nil {
-		err = errors.New("a run of this name exists already: choose another with --run-id")
+		err = errors.New("a run of this name already exists: choose another with --run-id")
 	}
 	return err
 }

@@ -150,10 +150,10 @@ func TestWaitEnds(t *testing.T) {
 			h.Port = closed
 			h.KnownHosts = "127.0.0.1 " + h.KnownHosts[strings.Index(h.KnownHosts, " "):]
 		}, operator, "cannot be reached by SSH at 127.0.0.1, after 5 attempts", 4},
-		"another host key": {func(h *Host) { h.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(newKey(t).PublicKey())) }, operator, "it has another host key", 0},
+		"another host key": {func(h *Host) { h.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(newKey(t).PublicKey())) }, operator, "the host key does not match", 0},
 		"a revoked key": {func(h *Host) {
 			h.KnownHosts += "@revoked * " + string(ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
-		}, operator, "its host key is revoked", 0},
+		}, operator, "the host key is revoked", 0},
 		"only a revoked key":  {func(h *Host) { h.KnownHosts = "@revoked " + h.KnownHosts }, operator, "has no line for 127.0.0.1", 0},
 		"another's authority": {func(h *Host) { h.KnownHosts = "@cert-authority " + h.KnownHosts }, operator, "has no line for 127.0.0.1", 0},
 		"no host key":         {func(h *Host) { h.KnownHosts = "" }, operator, "known_hosts of test-backend has no line for 127.0.0.1", 0},
@@ -180,7 +180,7 @@ func TestWaitEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err == nil || !strings.Contains(err.Error(), "has not finished its first boot within 5ms: /marker is not there") {
+	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err == nil || !strings.Contains(err.Error(), "has not finished its first boot within 5ms: there is no /marker") {
 		t.Errorf("got %v", err)
 	}
 }

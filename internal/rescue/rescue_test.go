@@ -28,7 +28,7 @@ func TestPutBack(t *testing.T) {
 		"where there is none":  {"", "", true},
 		"on the same":          {`{"serial":8,"lineage":"line","encrypted_data":"x"}`, "", false},
 		"on a newer one":       {`{"serial":9,"lineage":"line","encrypted_data":"x"}`, "", false},
-		"of another lineage":   {`{"serial":7,"lineage":"other","encrypted_data":"x"}`, "is of another lineage", false},
+		"of another lineage":   {`{"serial":7,"lineage":"other","encrypted_data":"x"}`, "differs from that of the state", false},
 		"where one is damaged": {`{"serial"`, "is damaged", false},
 	} {
 		t.Run(name, func(t *testing.T) {

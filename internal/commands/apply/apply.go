@@ -1,5 +1,5 @@
-// Package apply has the commands that change the infrastructure: up, bootstrap, apply, destroy and
-// down.
+// Package apply contains the commands that change the infrastructure: up, bootstrap, apply, destroy
+// and down.
 package apply
 
 import (
@@ -18,16 +18,16 @@ import (
 	"slipway/internal/tofu"
 )
 
-// options are those of apply, destroy and down.
+// options are the options of apply, destroy and down.
 type options struct {
-	reviewed     bool // apply the plan that is kept for these files
+	reviewed     bool // apply the plan stored for these files
 	plan         sealedplan.Source
-	allowDestroy string // the addresses that a protected environment may lose, with commas between
+	allowDestroy string // comma-separated addresses that a protected environment may lose
 	confirm      string // the environment's name
 }
 
 // Apply makes the infrastructure match the code. It plans and applies one layer after the other,
-// because a later layer may read what an earlier one created. A protected environment takes only
+// because a later layer may read what an earlier one created. A protected environment only accepts
 // a plan that was sealed before.
 func Apply() run.Command {
 	var o options
@@ -36,9 +36,9 @@ func Apply() run.Command {
 		Help:  "make the infrastructure match the code, and show the outputs",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) {
-			f.BoolVar(&o.reviewed, "reviewed", false, "apply the plan that is kept in the state's bucket for these files")
-			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan: apply what it sealed")
-			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan: apply that one and no other")
+			f.BoolVar(&o.reviewed, "reviewed", false, "apply the plan stored in the state's bucket for these files")
+			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan: apply its sealed plan")
+			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan: apply only that plan")
 			allowDestroy(f, &o)
 		},
 		Run: func(ctx context.Context, r *run.Run) error { return apply(ctx, r, o) },
@@ -46,13 +46,13 @@ func Apply() run.Command {
 }
 
 func allowDestroy(f *flag.FlagSet, o *options) {
-	f.StringVar(&o.allowDestroy, "allow-destroy", "", "addresses that a protected environment may lose, with commas between")
+	f.StringVar(&o.allowDestroy, "allow-destroy", "", "comma-separated addresses that a protected environment may lose")
 }
 
 func apply(ctx context.Context, r *run.Run, o options) error {
 	kept := wantsKept(r, o)
 	if kept && r.Store == nil {
-		return refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is kept there", r.Env)
+		return refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
 	}
 	layers, err := layer.All(r)
 	if err != nil {
@@ -76,19 +76,19 @@ func apply(ctx context.Context, r *run.Run, o options) error {
 	return hosts.Await(ctx, r, found)
 }
 
-// wantsKept says whether an apply takes the plan that is kept in the bucket: it was told to, or it
-// has to take a reviewed plan and was given none.
+// wantsKept reports whether an apply uses the plan stored in the bucket: it was told to, or it
+// needs a reviewed plan and was given none.
 func wantsKept(r *run.Run, o options) bool {
 	return o.reviewed || o.plan.Folder == "" && (r.Environment.Protected || o.plan.Digest != "")
 }
 
-// showCreated shows the outputs of an apply, and returns the hosts among them.
+// showCreated shows the outputs of an apply, and returns the hosts in them.
 func showCreated(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	l.ShowOutputs(outputs)
 	return hosts.Of(l, outputs)
 }
 
-// change plans a layer, and applies the plan if there is something to do. It returns the outputs.
+// change plans a layer and, if there are changes, applies the plan. It returns the outputs.
 func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (tofu.Outputs, error) {
 	if err := hold.RefuseRuns(ctx, l); err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (t
 	return outputs, err
 }
 
-// applyReviewed applies the plans that were sealed, and nothing else. All of them are verified
-// before the first tool starts.
+// applyReviewed applies the sealed plans and nothing else. All of them are verified before the
+// first tool starts.
 func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) error {
 	source := o.plan
 	if err := source.CheckDigest(r); err != nil {

@@ -20,7 +20,7 @@ func TestApplyTakes(t *testing.T) {
 	testkit.WithoutTofu(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is not in a bucket, so no plan is kept there", "there is no plan of test in the folder given with --plan"
+	const none, noBucket, nowhere = "there is no plan of test in bucket state", "the state of test is not in a bucket, so no plan is stored there", "there is no plan of test in the folder given with --plan"
 	digest := "sha256:" + strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
 		protected, http bool

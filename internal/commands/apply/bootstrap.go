@@ -11,8 +11,8 @@ import (
 	"slipway/internal/state"
 )
 
-// Bootstrap creates the store of the environment's state, and proves that it can keep a lock. It
-// is safe to repeat.
+// Bootstrap creates the store of the environment's state, and checks that its locks work. It is
+// safe to repeat.
 func Bootstrap() run.Command {
 	return run.Command{
 		Name: "bootstrap", Help: "create the store of the state, and check that its locks work",
@@ -20,7 +20,7 @@ func Bootstrap() run.Command {
 	}
 }
 
-// Up takes an environment from nothing to running. What is done already is not done again.
+// Up takes an environment from nothing to running. It skips what is already done.
 func Up() run.Command {
 	return run.Command{
 		Name: "up", Help: "take an environment from nothing to running: bootstrap, then apply",
@@ -50,7 +50,7 @@ func bootstrap(ctx context.Context, r *run.Run) error {
 		return err
 	}
 	if r.Store == nil {
-		fmt.Fprintf(&r.Report, "nothing to do: the state is kept by the server at %s\n", r.Environment.State.HTTP.Address)
+		fmt.Fprintf(&r.Report, "nothing to do: the state is stored on the server at %s\n", r.Environment.State.HTTP.Address)
 		return nil
 	}
 	done, err := r.Store.Bootstrap(ctx)
@@ -71,7 +71,7 @@ func bootstrap(ctx context.Context, r *run.Run) error {
 	return mark(ctx, r)
 }
 
-// mark writes the environment's marker to the store, or renews the proof of a passphrase that has
+// mark writes the environment's marker to the store, or updates its proof if the passphrase has
 // changed.
 func mark(ctx context.Context, r *run.Run) error {
 	old, err := r.Store.Read(ctx, r.MarkerKey())

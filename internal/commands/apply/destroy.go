@@ -22,12 +22,12 @@ func Destroy() run.Command {
 	}
 }
 
-// Down destroys, and then deletes what was kept beside the states: plans and the record of the
-// last check for drift.
+// Down destroys the environment, and then deletes what is stored beside the states: plans and the
+// record of the last drift check.
 func Down() run.Command {
 	var o options
 	return run.Command{
-		Name: "down", Help: "delete everything that the code created, and the plans that are kept of it",
+		Name: "down", Help: "delete everything that the code created, and its stored plans",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) { destroyFlags(f, &o) },
 		Run:   func(ctx context.Context, r *run.Run) error { return down(ctx, r, o) },
@@ -35,7 +35,7 @@ func Down() run.Command {
 }
 
 func destroyFlags(f *flag.FlagSet, o *options) {
-	f.StringVar(&o.confirm, "confirm", "", "the environment's name once more")
+	f.StringVar(&o.confirm, "confirm", "", "the environment's name, as confirmation")
 	allowDestroy(f, o)
 }
 
@@ -65,7 +65,7 @@ func down(ctx context.Context, r *run.Run, o options) error {
 	return removeKept(ctx, r)
 }
 
-// removeKept deletes what was kept beside the states.
+// removeKept deletes what is stored beside the states.
 func removeKept(ctx context.Context, r *run.Run) error {
 	if r.Store == nil {
 		return nil
@@ -85,11 +85,11 @@ func removeKept(ctx context.Context, r *run.Run) error {
 			return err
 		}
 	}
-	fmt.Fprintf(&r.Report, "%s: deleted %d kept plans and records\n", r.Env, len(keys))
+	fmt.Fprintf(&r.Report, "%s: deleted %d stored plans and records\n", r.Env, len(keys))
 	return nil
 }
 
-// guardDestroy refuses to destroy a protected environment unless each of its losses is allowed.
+// guardDestroy refuses to destroy a protected environment unless each loss is allowed.
 func guardDestroy(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) error {
 	if !r.Environment.Protected {
 		return nil

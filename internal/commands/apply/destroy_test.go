@@ -74,7 +74,7 @@ func TestTakeKept(t *testing.T) {
 	if strings.Join(left, " ") != strings.Join(other, " ") {
 		t.Errorf("there is %q", left)
 	}
-	d.Says("test: deleted 3 kept plans and records\n")
+	d.Says("test: deleted 3 stored plans and records\n")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		must.Do(t, d.Store.Write(t.Context(), "drift/test.json", []byte("x")))
 		d.Fault = func(w http.ResponseWriter, r *http.Request) bool {

@@ -12,27 +12,27 @@ import (
 // An ending is how an apply ended.
 type ending struct {
 	code        int
-	err         error // of running tofu
+	err         error // from running tofu
 	diagnostics []tofu.Diagnostic
 	lost        string // file with the state that could not be written; empty: none
 }
 
 func (e ending) succeeded() bool { return e.err == nil && e.code == tofu.ExitOK }
 
-// doubt says, by an error, why it is not certain that the state records everything that the apply
-// did. It is nil if tofu ended by itself and its last write of the state succeeded.
+// doubt returns an error that says why the state may not record everything that the apply did. It
+// is nil if tofu ended by itself and its last write of the state succeeded.
 func (e ending) doubt() error {
 	switch {
 	case errors.Is(e.err, tofu.ErrNotStarted):
 		return nil
 	case e.err != nil:
-		return errors.New("the state may not record what it had done by then")
+		return errors.New("the state may not record everything that the apply did")
 	case e.code != tofu.ExitOK && e.code != tofu.ExitError:
-		return fmt.Errorf("tofu ended with exit code %d, and the state may not record what it had done by then", e.code)
+		return fmt.Errorf("tofu ended with exit code %d, and the state may not record everything that the apply did", e.code)
 	case e.lost != "":
-		return fmt.Errorf("the state could not be written: it is kept, sealed, in recovery/%s", e.lost)
+		return fmt.Errorf("the state could not be written: an encrypted copy is in recovery/%s", e.lost)
 	case e.stateNotSaved():
-		return errors.New("the state could not be written, and nothing of it was left")
+		return errors.New("the state could not be written, and no copy of it is left")
 	}
 	return nil
 }
@@ -40,12 +40,12 @@ func (e ending) doubt() error {
 // errStale says that the state has changed since the plan was made, so that nothing was applied.
 var errStale = errors.New("the state has changed since its plan was made, and nothing was applied")
 
-// stale says whether tofu refused the plan for that reason.
+// stale reports whether tofu refused the plan for that reason.
 func (e ending) stale() bool {
 	return slices.ContainsFunc(e.diagnostics, func(d tofu.Diagnostic) bool { return d.Severity == "error" && d.Summary == "Saved plan is stale" })
 }
 
-// stateNotSaved says whether tofu could not write the state. See
+// stateNotSaved reports whether tofu failed to write the state. See
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/backend/local/backend_apply.go
 func (e ending) stateNotSaved() bool {
 	return slices.ContainsFunc(e.diagnostics, func(d tofu.Diagnostic) bool {

@@ -34,12 +34,12 @@ func TestEnding(t *testing.T) {
 		"done":                           {},
 		"failed":                         {e: ending{code: 1}},
 		"never started":                  {e: ending{err: tofu.ErrNotStarted}},
-		"killed":                         {e: ending{err: tofu.ErrKilled}, want: "what it had done by then"},
+		"killed":                         {e: ending{err: tofu.ErrKilled}, want: "everything that the apply did"},
 		"a crash":                        {e: ending{code: 11}, want: "tofu ended with exit code 11"},
 		"an exit code that no apply has": {e: ending{code: 2}, want: "tofu ended with exit code 2"},
-		"a lost state":                   {e: ending{code: 1, lost: "test.tfstate.age"}, want: "the state could not be written: it is kept, sealed, in recovery/test.tfstate.age"},
-		"not saved":                      {e: ending{code: 1, diagnostics: complains("Failed to save state")}, want: "nothing of it was left"},
-		"not persisted":                  {e: ending{code: 1, diagnostics: complains("Failed to persist state to backend")}, want: "nothing of it was left"},
+		"a lost state":                   {e: ending{code: 1, lost: "test.tfstate.age"}, want: "the state could not be written: an encrypted copy is in recovery/test.tfstate.age"},
+		"not saved":                      {e: ending{code: 1, diagnostics: complains("Failed to save state")}, want: "no copy of it is left"},
+		"not persisted":                  {e: ending{code: 1, diagnostics: complains("Failed to persist state to backend")}, want: "no copy of it is left"},
 		"another error":                  {e: ending{code: 1, diagnostics: complains("quota exceeded")}},
 	} {
 		err := c.e.doubt()

@@ -13,8 +13,7 @@ import (
 	"slipway/internal/run"
 )
 
-// guard refuses the losses of a protected environment unless --allow-destroy names them: no more
-// and no less.
+// guard refuses the losses of a protected environment unless --allow-destroy names exactly these.
 func guard(r *run.Run, losses []string, o options) error {
 	if !r.Environment.Protected {
 		return nil
@@ -41,7 +40,7 @@ func guard(r *run.Run, losses []string, o options) error {
 		command += " --confirm=" + o.confirm
 	}
 	if len(losses) == 0 {
-		return refusal.New(command, "the plan deletes, replaces and forgets nothing, and --allow-destroy names %s", allowed[0])
+		return refusal.New(command, "the plan deletes, replaces or forgets nothing, but --allow-destroy names %s", allowed[0])
 	}
 	command += " --allow-destroy=" + printable.Word(strings.Join(losses, ","))
 	for _, lost := range losses {
@@ -57,8 +56,8 @@ func guard(r *run.Run, losses []string, o options) error {
 	return nil
 }
 
-// onlyAllowed refuses a plan that was made after the guard, of a protected environment, if it
-// loses more than was allowed.
+// onlyAllowed refuses a protected environment's plan that was made after guard ran and loses more
+// than was allowed.
 func onlyAllowed(l *layer.Layer, summary plan.Summary, o options) error {
 	if !l.Environment.Protected {
 		return nil

@@ -27,7 +27,7 @@ func TestGuard(t *testing.T) {
 		"nothing named":               {losses: []string{"c.d", "a.b"}, message: "environment test is protected, the plan deletes, replaces or forgets 2, and --allow-destroy does not name a.b", hint: "dagger call destroy --env=test --allow-destroy=a.b,c.d"},
 		"one of two named":            {losses: []string{"a.b", "c.d"}, allowed: "a.b", message: "does not name c.d"},
 		"more named than lost":        {losses: []string{"a.b"}, allowed: "a.b,c.d", message: "--allow-destroy names c.d, which the plan does not delete, replace or forget", hint: "--allow-destroy=a.b"},
-		"named, and nothing is lost":  {allowed: "a.b", message: "the plan deletes, replaces and forgets nothing, and --allow-destroy names a.b", hint: "dagger call destroy --env=test"},
+		"named, and nothing is lost":  {allowed: "a.b", message: "the plan deletes, replaces or forgets nothing, but --allow-destroy names a.b", hint: "dagger call destroy --env=test"},
 		"a key with a comma":          {losses: []string{`a.b["x,y"]`}, allowed: `a.b["x,y"]`},
 		"a key that has to be quoted": {losses: []string{`a.b["x"]`}, message: "does not name", hint: `--allow-destroy='a.b["x"]'`},
 		"a quote that does not end":   {losses: []string{"a.b"}, allowed: `a.b["x`, message: "--allow-destroy has an unclosed quote"},

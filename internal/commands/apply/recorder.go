@@ -14,12 +14,12 @@ import (
 	"slipway/internal/tofu"
 )
 
-// A recorder takes note of what an apply does, in the journal too.
+// A recorder records what an apply does, in memory and in the journal.
 type recorder struct {
 	hold    *hold.Hold // nil: there is no journal
 	outputs tofu.Outputs
-	done    []journal.Entry // creates and deletes that are complete
-	failed  []journal.Entry // creates that may have created something all the same
+	done    []journal.Entry // completed creates and deletes
+	failed  []journal.Entry // failed creates, which may still have created something
 }
 
 var kinds = map[string]journal.Kind{
@@ -44,14 +44,15 @@ func (a *recorder) event(e tofu.Event) {
 	switch {
 	case a.hold == nil:
 	case kind == journal.Errored && entry.Action == "create":
-		a.failed = append(a.failed, entry) // until it is known why
+		a.failed = append(a.failed, entry) // until the reason is known
 	default:
 		a.hold.Journal.Add(entry)
 	}
 }
 
-// settleFailed settles the creates that failed, after an apply that left nothing else to recover.
-// In the journal, one that may have created something stays in flight: recover looks for it.
+// settleFailed settles the failed creates after an apply that left nothing else to recover. A
+// create that may have created something stays in flight in the journal, so that recover looks for
+// it.
 func settleFailed(l *layer.Layer, a *recorder) error {
 	if a.hold == nil {
 		return nil
@@ -60,9 +61,9 @@ func settleFailed(l *layer.Layer, a *recorder) error {
 	for _, entry := range a.failed {
 		switch {
 		case providerDied(l.Diagnostics):
-			doubts = append(doubts, fmt.Errorf("the provider of %s died while it was created: it may exist and not be in the state; next: %s", entry.Address, l.Call("recover")))
+			doubts = append(doubts, fmt.Errorf("the provider crashed while creating %s: it may exist without being in the state; next: %s", entry.Address, l.Call("recover")))
 		case mayExist(entry, l.Diagnostics):
-			doubts = append(doubts, fmt.Errorf("%s was ordered and did not become ready: OVH may have it and charge for it, and it is not in the state; next, to import it: %s", entry.Address, l.Call("recover")))
+			doubts = append(doubts, fmt.Errorf("%s was ordered but did not become ready: it may exist at OVH and be charged, but it is not in the state; to import it: %s", entry.Address, l.Call("recover")))
 		default:
 			a.hold.Journal.Add(entry)
 		}
@@ -70,17 +71,17 @@ func settleFailed(l *layer.Layer, a *recorder) error {
 	return errors.Join(doubts...)
 }
 
-// providerDied says whether tofu lost a provider while the provider worked: what it was asked for
-// may have been done.
+// providerDied reports whether tofu lost a provider while it was working: the requested change may
+// have been made.
 func providerDied(diagnostics []tofu.Diagnostic) bool {
 	return slices.ContainsFunc(diagnostics, func(d tofu.Diagnostic) bool {
 		return d.Severity == "error" && (strings.HasPrefix(d.Summary, "Plugin did not respond") || strings.HasPrefix(d.Summary, "Plugin error") || strings.HasPrefix(d.Summary, "Request cancelled"))
 	})
 }
 
-// mayExist says whether a create that failed may have created something. The ovh provider writes
-// what it creates to the state only when that is ready. If it does not see that happen, it forgets
-// the object, and the next apply would create another. What OVH refused does not exist.
+// mayExist reports whether a failed create may have created something. The ovh provider only writes
+// a new object to the state when it is ready. If it gives up waiting, it forgets the object, and
+// the next apply would create another one. If OVH rejected the request, the object does not exist.
 func mayExist(entry journal.Entry, diagnostics []tofu.Diagnostic) bool {
 	if !address.OfType(entry.Address, ovh.CanFind) {
 		return false

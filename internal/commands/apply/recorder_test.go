@@ -22,9 +22,9 @@ func TestDoubts(t *testing.T) {
 		doubt       string
 	}{
 		"refused by a cloud":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "quota exceeded"}}, ""},
-		"the provider died":       {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin did not respond"}}, "died while it was created"},
-		"the provider broke":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin error"}}, "died while it was created"},
-		"the request was cut":     {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Request cancelled"}}, "died while it was created"},
+		"the provider died":       {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin did not respond"}}, "the provider crashed while creating"},
+		"the provider broke":      {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Plugin error"}}, "the provider crashed while creating"},
+		"the request was cut":     {failed("acme_thing"), []tofu.Diagnostic{{Severity: "error", Summary: "Request cancelled"}}, "the provider crashed while creating"},
 		"only a warning":          {failed("acme_thing"), []tofu.Diagnostic{{Severity: "warning", Summary: "Plugin error"}}, ""},
 		"a database, forgotten":   {failed("ovh_cloud_project_database"), []tofu.Diagnostic{{Severity: "error", Summary: "timeout while waiting"}}, "did not become ready"},
 		"a database, refused":     {failed("ovh_cloud_project_database"), []tofu.Diagnostic{{Severity: "error", Address: "ovh_cloud_project_database.one", Summary: "calling Post /x", Detail: "(status code 403)"}}, ""},

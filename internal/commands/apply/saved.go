@@ -16,7 +16,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// applyPlan applies a layer's saved plan, under the lock and a journal. It returns the outputs.
+// applyPlan applies a layer's saved plan, with a lock and a journal. It returns the outputs.
 // The error is errStale if the state has changed since the plan was made.
 func applyPlan(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 	working, h, err := hold.Take(ctx, l)
@@ -33,9 +33,9 @@ func applyPlan(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 	return seen.outputs, closeApply(working, context.WithoutCancel(ctx), l, seen, e)
 }
 
-// closeApply does what follows on an apply, also when we were asked to stop: it saves a state that
-// could not be written, finds out whether there is something to recover, and gives the lock back.
-// Working has ended if this program itself stopped the apply.
+// closeApply does what has to be done after an apply, even if we were asked to stop: it saves a
+// state that could not be written, finds out whether there is something to recover, and releases
+// the lock. working has ended if Slipway itself stopped the apply.
 func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e ending) error {
 	lost, lostErr := rescue.Save(ctx, l)
 	if lost {
@@ -49,7 +49,7 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 	if doubt != nil {
 		doubt = fmt.Errorf("%w; next: %s", doubt, afterDoubt(l))
 	}
-	// Values that came into being in this apply are known to the state, and only to it.
+	// Only the state knows the values that this apply created.
 	l.Unwritten = doubt != nil || lostErr != nil || l.ComplainsOfState()
 	var err error
 	if e.succeeded() && doubt == nil {
@@ -67,17 +67,17 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 	return errors.Join(err, lostErr, seen.hold.End(ctx, doubt == nil && lostErr == nil))
 }
 
-// afterDoubt is what to do when it is not certain that the state records an apply.
+// afterDoubt returns what to do if the state may not record an apply.
 func afterDoubt(l *layer.Layer) string {
-	if l.Store == nil { // over HTTP there is no journal to recover by
-		return "look in the cloud for what is not in: " + l.Call("state-list")
+	if l.Store == nil { // over HTTP there is no journal for recover
+		return "check the cloud for resources that are missing in: " + l.Call("state-list")
 	}
 	return l.Call("recover")
 }
 
-// unrecorded says, by an error, what the state does not record of what an apply did. The state
-// has a new stamp, or it already was what the apply made it: OpenTofu writes no new state where
-// it creates again what was recorded and somebody had deleted.
+// unrecorded returns an error for what an apply did but the state does not record. Normally the
+// state has a new stamp. It may also already match: OpenTofu does not write a new state when it
+// recreates a recorded resource that somebody had deleted.
 func unrecorded(ctx context.Context, l *layer.Layer, done []journal.Entry) error {
 	now, err := l.StateStamp(ctx, l.Key)
 	if err == nil && now == l.Stamp {
@@ -92,17 +92,17 @@ func unrecorded(ctx context.Context, l *layer.Layer, done []journal.Entry) error
 	return nil
 }
 
-// missing compares what the state records with what was created and deleted.
+// missing compares the state with what was created and deleted.
 func missing(recorded map[string]*tfjson.StateResource, outcome journal.Outcome) error {
 	for _, e := range outcome.Created {
 		resource := recorded[e.Address]
 		if resource == nil || e.ID != "" && fmt.Sprint(resource.AttributeValues[e.IDKey]) != e.ID {
-			return fmt.Errorf("%s was created, and the store still has the state from before", e.Address)
+			return fmt.Errorf("%s was created, but the store still has the previous state", e.Address)
 		}
 	}
 	for _, e := range outcome.Deleted {
 		if recorded[e.Address] != nil {
-			return fmt.Errorf("%s was deleted, and the store still has the state from before", e.Address)
+			return fmt.Errorf("%s was deleted, but the store still has the previous state", e.Address)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func applySealed(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source 
 	return applyOnce(ctx, l, p, source)
 }
 
-// applyOnce applies the unsealed plan, unless another run has begun to.
+// applyOnce applies the unsealed plan, unless another run has already started to.
 func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
 	giveBack, err := source.Claim(ctx, l, p)
 	if err != nil {
@@ -149,7 +149,7 @@ func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source se
 		return nil, source.Refuse(l.Run, "%s: %v", l.Name, errStale)
 	}
 	var held *refusal.Error
-	if errors.As(err, &held) { // another run has the lock, and nothing was begun
+	if errors.As(err, &held) { // another run has the lock, and nothing was started
 		err = errors.Join(err, giveBack(context.WithoutCancel(ctx)))
 	}
 	return outputs, err

@@ -107,11 +107,11 @@ func TestMissing(t *testing.T) {
 		"nothing":                {},
 		"made":                   {account: made("a.b", "1")},
 		"made, and has no ID":    {account: made("a.b", "")},
-		"made anew":              {account: made("a.b", "2"), want: "a.b was created, and the store"},
-		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was created, and the store"},
-		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was created, and the store"},
+		"made anew":              {account: made("a.b", "2"), want: "a.b was created, but the store"},
+		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was created, but the store"},
+		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was created, but the store"},
 		"deleted":                {account: journal.Outcome{Deleted: []journal.Entry{{Address: "c.d"}}}},
-		"deleted, and still in":  {account: journal.Outcome{Deleted: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, and the store"},
+		"deleted, and still in":  {account: journal.Outcome{Deleted: []journal.Entry{{Address: "a.b"}}}, want: "a.b was deleted, but the store"},
 		"in flight, and not his": {account: journal.Outcome{InFlight: []journal.Entry{{Address: "c.d"}}}},
 	} {
 		if err := missing(recorded, c.account); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -135,7 +135,7 @@ func TestCloseApply(t *testing.T) {
 		"failed and written":          {e: ending{code: 1}, changed: true, now: `{"serial":8,"lineage":"line","encrypted_data":"x"}`},
 		"changed and not written":     {changed: true, now: before, want: "the state may not record what was done"},
 		"changed, and a broken state": {changed: true, now: "x", want: "is damaged"},
-		"killed":                      {e: ending{err: tofu.ErrKilled}, now: before, want: "the state may not record what it had done by then; next: dagger call recover --env=test"},
+		"killed":                      {e: ending{err: tofu.ErrKilled}, now: before, want: "the state may not record everything that the apply did; next: dagger call recover --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
@@ -164,7 +164,7 @@ func TestCloseApply(t *testing.T) {
 	}
 	must.Do(t, closeApply(t.Context(), t.Context(), overHTTP(), &recorder{done: []journal.Entry{{}}}, ending{}))
 	err := closeApply(t.Context(), t.Context(), overHTTP(), &recorder{}, ending{err: tofu.ErrKilled})
-	if err == nil || strings.Contains(err.Error(), "recover") || !strings.Contains(err.Error(), "look in the cloud") {
+	if err == nil || strings.Contains(err.Error(), "recover") || !strings.Contains(err.Error(), "check the cloud") {
 		t.Errorf("over HTTP, there is nothing to recover by: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"slipway/internal/run"
 )
 
-// Environments lists the environments, and checks the file of each.
+// Environments lists the environments and checks each one's file.
 func Environments() run.Command {
 	return run.Command{Name: "environments", Help: "list the environments and check the file of each", Run: environments}
 }
@@ -39,7 +39,7 @@ func environments(_ context.Context, r *run.Run) error {
 		e, err := environment.Load(repository, name)
 		if err != nil {
 			faults = append(faults, err)
-			fmt.Fprintf(table, "%s\t?\t?\t?\tat fault: %s\n", printable.Line(name), printable.Line(err.Error()))
+			fmt.Fprintf(table, "%s\t?\t?\t?\tinvalid: %s\n", printable.Line(name), printable.Line(err.Error()))
 			continue
 		}
 		protected := "no"
@@ -66,7 +66,7 @@ func environments(_ context.Context, r *run.Run) error {
 	if !errors.As(faults[0], &first) || len(faults) == 1 {
 		return faults[0]
 	}
-	return refusal.New(first.Hint, "%s (and %d more at fault)", first.Message, len(faults)-1)
+	return refusal.New(first.Hint, "%s (and %d more with errors)", first.Message, len(faults)-1)
 }
 
 // leaveNames leaves the list for whoever works on each environment. A folder without a file is

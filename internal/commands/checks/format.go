@@ -13,9 +13,9 @@ import (
 	"slipway/internal/workspace"
 )
 
-// Fmt names the files that are not in OpenTofu's standard format.
+// Fmt lists the files that are not formatted in OpenTofu's standard style.
 func Fmt() run.Command {
-	return run.Command{Name: "fmt", Help: "name the files that are not in OpenTofu's standard format", Run: checkFormat}
+	return run.Command{Name: "fmt", Help: "list the files that are not in OpenTofu's standard format", Run: checkFormat}
 }
 
 func checkFormat(ctx context.Context, r *run.Run) error {

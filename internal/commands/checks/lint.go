@@ -14,9 +14,9 @@ import (
 	"slipway/internal/workspace"
 )
 
-// Lint looks for mistakes that tofu itself does not see.
+// Lint looks for mistakes that tofu itself does not detect.
 func Lint() run.Command {
-	return run.Command{Name: "lint", Help: "look for mistakes that OpenTofu itself does not see, with tflint", Run: lint}
+	return run.Command{Name: "lint", Help: "look for mistakes that OpenTofu itself does not detect, with tflint", Run: lint}
 }
 
 func lint(ctx context.Context, r *run.Run) error {

@@ -16,7 +16,7 @@ import (
 	"slipway/internal/workspace"
 )
 
-// Test runs the tests of every module that has some.
+// Test runs the tests of every module that has tests.
 func Test() run.Command {
 	return run.Command{Name: "test", Help: "run the tests of the modules", Run: testModules}
 }
@@ -48,7 +48,7 @@ func testModules(ctx context.Context, r *run.Run) error {
 	return nil
 }
 
-// modulesWithTests are the folders, from the repository's root, of modules that have tests
+// modulesWithTests returns the folders, relative to the repository's root, of modules with tests
 // beside their code or in a folder named tests.
 func modulesWithTests(repository string) ([]string, error) {
 	var dirs []string
@@ -95,9 +95,9 @@ func testModule(ctx context.Context, r *run.Run, dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// tofu also says "Success!" when it could not clean up after a test.
+	// tofu prints "Success!" even if it could not clean up after a test.
 	if _, err := os.Stat(r.Path("repository", dir, "errored_test.tfstate")); err == nil {
-		fmt.Fprintf(&r.Report, "%s: a test left something behind that could not be destroyed\n", dir)
+		fmt.Fprintf(&r.Report, "%s: a test created resources that could not be destroyed\n", dir)
 		failed++
 	}
 	fmt.Fprintf(&r.Report, "%s: %d passed, %d failed\n", dir, passed, failed)

@@ -1,5 +1,5 @@
-// Package checks has the commands that need no secret and no state: environments, fmt, validate,
-// lint and test. They run on every pull request, also from forks.
+// Package checks contains the commands that need no secret and no state: environments, fmt,
+// validate, lint and test. They run on every pull request, also from forks.
 package checks
 
 import (
@@ -89,7 +89,7 @@ func validateModule(ctx context.Context, r *run.Run, e *environment.Environment,
 	return reply.Valid, nil
 }
 
-// initAlone prepares a module without its state. It is never true beside an error.
+// initAlone prepares a module without its state. It never returns true together with an error.
 func initAlone(ctx context.Context, r *run.Run, tool tofu.Runner, printed *tofu.Capture, dir string) (bool, error) {
 	code, err := tool.Run(ctx, printed, tofu.Init{NoBackend: true}.Args()...)
 	if err != nil || code == tofu.ExitOK {

@@ -11,10 +11,10 @@ import (
 	"slipway/internal/secrets"
 )
 
-// Check says of each SOPS file who can read it, and whether it is as it must be.
+// Check reports for each SOPS file who can read it and whether it is valid.
 func Check() run.Command {
 	return run.Command{
-		Name: "secrets-check", Help: "check that every SOPS file is encrypted, unchanged, and to those whom .sops.yaml names",
+		Name: "secrets-check", Help: "check that every SOPS file is unchanged and encrypted to the recipients in .sops.yaml",
 		Run: checkFiles,
 	}
 }
@@ -40,11 +40,11 @@ func checkFiles(_ context.Context, r *run.Run) error {
 		switch {
 		case f.Fault != nil:
 			faults = append(faults, f)
-			fmt.Fprintf(&r.Report, "%s: at fault: %v\n", f.Path, f.Fault)
+			fmt.Fprintf(&r.Report, "%s: invalid: %v\n", f.Path, f.Fault)
 		case f.Opened:
-			fmt.Fprintf(&r.Report, "%s: read by %s; its MAC is correct\n", f.Path, strings.Join(f.Recipients, ", "))
+			fmt.Fprintf(&r.Report, "%s: readable by %s; the MAC is correct\n", f.Path, strings.Join(f.Recipients, ", "))
 		default:
-			fmt.Fprintf(&r.Report, "%s: read by %s; its MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
+			fmt.Fprintf(&r.Report, "%s: readable by %s; the MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
 		}
 	}
 	if len(findings) == 0 {
@@ -55,7 +55,7 @@ func checkFiles(_ context.Context, r *run.Run) error {
 	}
 	message := faults[0].Fault.Error()
 	if more := len(faults) - 1; more > 0 {
-		message += fmt.Sprintf(" (and %d more at fault)", more)
+		message += fmt.Sprintf(" (and %d more with errors)", more)
 	}
 	return refusal.New(faults[0].Hint, "%s", message)
 }

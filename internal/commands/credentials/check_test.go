@@ -30,8 +30,8 @@ func TestSecretsCheck(t *testing.T) {
 		code          int
 		want          string
 	}{
-		"no key":                  {"", "", false, run.Done, "its MAC was not checked"},
-		"a key":                   {"", "", true, run.Done, "its MAC is correct"},
+		"no key":                  {"", "", false, run.Done, "the MAC was not checked"},
+		"a key":                   {"", "", true, run.Done, "the MAC is correct"},
 		"an empty line":           {"", "PREVIOUS=\n", false, run.BadInput, "an empty PREVIOUS"},
 		"a name twice":            {"", "NAME=\n", false, run.BadInput, "a name twice: NAME"},
 		"a comment with a secret": {"#" + key.String() + "\n", "", true, run.Done, "possibly unencrypted comment"},

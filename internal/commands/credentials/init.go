@@ -23,19 +23,19 @@ import (
 	"slipway/internal/secrets"
 )
 
-// Placeholders in a template for values to be generated.
+// Placeholders in a template for values that are generated.
 const (
 	randomValue  = "<random>"
 	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's format
-	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private one
+	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private key
 )
 
-// Init creates a SOPS file from its template, FILE.example. The values that it generates are known
-// to nobody before they are encrypted.
+// Init creates a SOPS file from its template, FILE.example. Nobody sees the values that it
+// generates before they are encrypted.
 func Init() run.Command {
 	var file string
 	return run.Command{
-		Name: "secrets-init", Help: "create a SOPS file from its template, and generate the values that are written <random> there",
+		Name: "secrets-init", Help: "create a SOPS file from its template, and generate the values marked <random>",
 		Flags: func(f *flag.FlagSet) { f.StringVar(&file, "file", "", fileHelp) },
 		Run:   func(_ context.Context, r *run.Run) error { return initFile(r, file) },
 	}
@@ -47,7 +47,7 @@ func initFile(r *run.Run, file string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(r.Repository, name)); !errors.Is(err, fs.ErrNotExist) {
-		return refusal.New("dagger call secrets check", "%s exists already", name)
+		return refusal.New("dagger call secrets check", "%s already exists", name)
 	}
 	template, err := os.ReadFile(filepath.Join(r.Repository, name+".example"))
 	if err != nil {
@@ -66,20 +66,20 @@ func initFile(r *run.Run, file string) error {
 		return refusal.New("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
 	}
 	for _, variable := range open {
-		delete(values, variable) // what is not set is not there
+		delete(values, variable) // unset variables are left out
 	}
 	sealed, err := secrets.Seal(name, values, recipients)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&r.Report, "%s: created, for %s\n", name, strings.Join(recipients, ", "))
+	fmt.Fprintf(&r.Report, "%s: created, encrypted to %s\n", name, strings.Join(recipients, ", "))
 	if len(open) > 0 {
 		fmt.Fprintf(&r.Report, "still to set: %s\n", strings.Join(open, ", "))
 	}
 	return r.LeaveChanged(name, sealed)
 }
 
-// fill generates the values that a template asks for, and names the variables that it leaves
+// fill generates the values that a template asks for, and returns the variables that it leaves
 // empty.
 func fill(values map[string]string) (open []string, err error) {
 	public := map[string]string{}
@@ -99,7 +99,7 @@ func fill(values map[string]string) (open []string, err error) {
 		if of, ok := strings.CutPrefix(value, sshPublicKey); ok {
 			of = strings.TrimSuffix(of, ">")
 			if public[of] == "" {
-				return nil, fmt.Errorf("%s is to be the public key of %s, which is not %s", variable, of, sshKey)
+				return nil, fmt.Errorf("%s is defined as the public key of %s, which is not %s", variable, of, sshKey)
 			}
 			values[variable] = public[of]
 		}

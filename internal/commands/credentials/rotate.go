@@ -13,11 +13,11 @@ import (
 	"slipway/internal/secrets"
 )
 
-// Rotate gives files a new data key.
+// Rotate re-encrypts files with a new data key.
 func Rotate() run.Command {
 	var file string
 	return run.Command{
-		Name: "secrets-rotate", Help: "encrypt the SOPS files, or one, with a new data key",
+		Name: "secrets-rotate", Help: "re-encrypt the SOPS files, or one of them, with a new data key",
 		Flags: func(f *flag.FlagSet) { f.StringVar(&file, "file", "", fileHelp+"; empty: all") },
 		Run: func(_ context.Context, r *run.Run) error {
 			return changeAll(r, file, secrets.Rotate)
@@ -25,11 +25,11 @@ func Rotate() run.Command {
 	}
 }
 
-// UpdateKeys encrypts files to the recipients that .sops.yaml names.
+// UpdateKeys re-encrypts files to the recipients in .sops.yaml.
 func UpdateKeys() run.Command {
 	var file string
 	return run.Command{
-		Name: "secrets-updatekeys", Help: "encrypt the SOPS files, or one, to those whom .sops.yaml names",
+		Name: "secrets-updatekeys", Help: "re-encrypt the SOPS files, or one of them, to the recipients in .sops.yaml",
 		Flags: func(f *flag.FlagSet) { f.StringVar(&file, "file", "", fileHelp+"; empty: all") },
 		Run: func(_ context.Context, r *run.Run) error {
 			return changeAll(r, file, func(name string, data []byte, identity secrets.Identity) ([]byte, error) {
@@ -43,7 +43,7 @@ func UpdateKeys() run.Command {
 	}
 }
 
-// changeAll changes the named file, or all, and hands back those that are new.
+// changeAll changes the named file, or all files, and returns the changed ones.
 func changeAll(r *run.Run, file string, change func(name string, data []byte, identity secrets.Identity) ([]byte, error)) error {
 	identity, err := run.ReadIdentity(r.IdentityFile, r.Mask)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package credentials has the commands that check and change the SOPS files below credentials/.
+// Package credentials contains the commands that check and change the SOPS files below
+// credentials/.
 package credentials
 
 import (
@@ -37,7 +38,7 @@ func Set() run.Command {
 func setOne(r *run.Run, file, variable, valueFile string) error {
 	value, err := os.ReadFile(valueFile)
 	if err != nil {
-		return refusal.New("dagger call secrets set --file=… --variable=… --value=env://VALUE", "no value is given")
+		return refusal.New("dagger call secrets set --file=… --variable=… --value=env://VALUE", "no value was given")
 	}
 	// A value from a file or a command ends in a line break that is not part of it.
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
@@ -61,18 +62,18 @@ func Edit() run.Command {
 func setMany(r *run.Run, file, contentFile string) error {
 	data, err := os.ReadFile(contentFile)
 	if err != nil {
-		return refusal.New("dagger call secrets edit --file=… --content=file:///dev/shm/new.env", "no content is given")
+		return refusal.New("dagger call secrets edit --file=… --content=file:///dev/shm/new.env", "no content was given")
 	}
 	r.Mask.Add(strings.Split(string(data), "\n")...)
 	values, err := secrets.ReadDotenv(data)
 	if err != nil {
-		return refusal.New("write NAME=value on each line, and each name once", "the content is not a dotenv file")
+		return refusal.New("write NAME=value on each line, and each name only once", "the content is not a dotenv file")
 	}
 	for _, value := range values {
 		r.Mask.Add(value)
 	}
 	if len(values) == 0 {
-		return refusal.New("write NAME=value on each line", "the content holds no variable")
+		return refusal.New("write NAME=value on each line", "the content has no variables")
 	}
 	return setVariables(r, file, values)
 }
@@ -95,7 +96,7 @@ func setVariables(r *run.Run, file string, values map[string]string) error {
 		if data, err = secrets.Seal(name, values, recipients); err != nil {
 			return refusal.New("name the variable with letters, digits and _", "%v", err)
 		}
-		fmt.Fprintf(&r.Report, "%s: created, for %s\n", name, strings.Join(recipients, ", "))
+		fmt.Fprintf(&r.Report, "%s: created, encrypted to %s\n", name, strings.Join(recipients, ", "))
 		return r.LeaveChanged(name, data)
 	}
 	if err != nil {
@@ -110,7 +111,7 @@ func setVariables(r *run.Run, file string, values map[string]string) error {
 	return r.LeaveChanged(name, data)
 }
 
-// pathOf is the path of a file that is named, from the repository's root.
+// pathOf returns the path of a named file, relative to the repository's root.
 func pathOf(file string) (string, error) {
 	name := file
 	if !strings.HasPrefix(name, secrets.Folder+"/") {

@@ -18,11 +18,11 @@ import (
 	"slipway/internal/state"
 )
 
-// Drift checks whether the environment still is what its code says. A check that fails has found
-// neither drift nor its absence, and says so.
+// Drift checks whether the environment still matches its code. A check that fails has found neither
+// drift nor its absence, and says so.
 func Drift() run.Command {
 	return run.Command{
-		Name: "drift", Help: "check whether an environment still is what its code says",
+		Name: "drift", Help: "check whether an environment still matches its code",
 		Opens: run.State, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
 			check := newCheck(r)
@@ -70,7 +70,7 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	return nil
 }
 
-// concludeDrift counts, shows and leaves what a check found, and the error of one that failed.
+// concludeDrift counts, shows and saves the result of a check, and the error of a failed one.
 func concludeDrift(ctx context.Context, r *run.Run, check *drift.Check, err error) error {
 	if err != nil {
 		check.Status = drift.Unchecked
@@ -80,7 +80,7 @@ func concludeDrift(ctx context.Context, r *run.Run, check *drift.Check, err erro
 			check.Hint = input.Hint
 		}
 	}
-	// Also for a check that was stopped.
+	// Even for a check that was stopped.
 	err = errors.Join(err, countDrift(context.WithoutCancel(ctx), r, check))
 	r.Changed = check.Status == drift.Drifted
 	masked := check.Masked(r.Mask.String)
@@ -92,8 +92,8 @@ func concludeDrift(ctx context.Context, r *run.Run, check *drift.Check, err erro
 	return errors.Join(err, r.Leave(drift.FileName, append(data, '\n')))
 }
 
-// countDrift remembers beside the state how often in a row the same was found. Where nothing can be
-// remembered, an issue opens at once.
+// countDrift records beside the state how many consecutive checks had the same result. If nothing
+// can be recorded, an issue opens immediately.
 func countDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	check.Hits = check.After
 	if r.Store == nil {
@@ -115,13 +115,13 @@ func countDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	return r.Store.Write(ctx, key, data)
 }
 
-// reportDrift shows what was found.
+// reportDrift shows the result.
 func reportDrift(r *run.Run, check drift.Check) {
 	if check.Status == drift.Unchecked {
 		fmt.Fprintf(&r.Report, "%s: could not be checked\n", r.Env)
 		return
 	}
-	// Its fields are masked already.
+	// Its fields are already masked.
 	r.Report.Add(func(func(string) string) string {
 		text := fmt.Sprintf("%s: %s\n", r.Env, check.Headline())
 		for _, line := range check.Lines() {

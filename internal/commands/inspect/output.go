@@ -1,4 +1,4 @@
-// Package inspect has the commands that look at an environment and change nothing: output,
+// Package inspect contains the commands that inspect an environment and change nothing: output,
 // state-list and drift.
 package inspect
 
@@ -9,10 +9,10 @@ import (
 	"slipway/internal/run"
 )
 
-// Output shows the outputs, the sensitive ones by name only.
+// Output shows the outputs. Sensitive ones are shown by name only.
 func Output() run.Command {
 	return run.Command{
-		Name: "output", Help: "show the outputs of an environment, the sensitive ones by name only",
+		Name: "output", Help: "show the outputs of an environment; sensitive ones by name only",
 		Opens: run.State, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
 			return layer.Each(ctx, r, func(l *layer.Layer) error {

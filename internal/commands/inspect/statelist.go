@@ -25,7 +25,7 @@ func StateList() run.Command {
 
 func listState(ctx context.Context, l *layer.Layer) error {
 	list, code, err := l.Tool.Output(ctx, tofu.StateListArgs()...)
-	// tofu says this of a state that was never written.
+	// For a state that was never written, tofu reports this error.
 	if (err != nil || code != tofu.ExitOK) && !strings.Contains(l.Printed.String(), "No state file was found") {
 		return l.Failed(ctx, "state list", err)
 	}
@@ -33,7 +33,7 @@ func listState(ctx context.Context, l *layer.Layer) error {
 	return nil
 }
 
-// showAddresses shows a list that has one on each line.
+// showAddresses shows a list with one address per line.
 func showAddresses(l *layer.Layer, list []byte) {
 	if len(bytes.TrimSpace(list)) == 0 {
 		fmt.Fprintf(&l.Report, "%s: nothing\n", l.Name)

@@ -1,4 +1,4 @@
-// Package lockfile has the command that writes the lock files of the providers.
+// Package lockfile contains the command that writes the provider lock files.
 package lockfile
 
 import (
@@ -21,7 +21,7 @@ import (
 	"slipway/internal/workspace"
 )
 
-// platforms are those on which tofu runs: in containers, and by hand.
+// platforms are the platforms on which tofu runs: in containers, and by hand.
 var platforms = []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"}
 
 // LockProviders writes the lock files of the root modules. It needs no credentials and no state.
@@ -29,7 +29,7 @@ func LockProviders() run.Command {
 	var env string
 	return run.Command{
 		Name: "lock-providers",
-		Help: "write .terraform.lock.hcl, with the checksums of the providers for every platform",
+		Help: "write .terraform.lock.hcl with the checksums of the providers for every platform",
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&env, "env", "", "folder below environments/; empty: all")
 		},
@@ -44,7 +44,7 @@ func lockProviders(ctx context.Context, r *run.Run, env string) error {
 	}
 	if own {
 		return refusal.New("dagger call -y lock-providers, on a machine without PINS in .env, and commit what it writes",
-			"this machine builds the providers from source (PROVIDERS in its pins file): their checksums would fit no other machine")
+			"this machine builds the providers from source (PROVIDERS in its pins file): their checksums would not match on any other machine")
 	}
 	chosen, err := environment.LoadChosen(os.DirFS(r.Repository), env)
 	if err != nil {
@@ -63,8 +63,8 @@ func lockProviders(ctx context.Context, r *run.Run, env string) error {
 	return nil
 }
 
-// lockModule makes the lock file of one root module from nothing: tofu would keep what the code
-// no longer asks for, and refuse another version.
+// lockModule creates the lock file of one root module from scratch: tofu would keep providers that
+// the code no longer requires, and refuse a different version.
 func lockModule(ctx context.Context, r *run.Run, dir string) error {
 	var printed tofu.Capture
 	tool := workspace.Bare(r, dir, &printed)
@@ -87,8 +87,9 @@ func lockModule(ctx context.Context, r *run.Run, dir string) error {
 	return compareLock(r, file)
 }
 
-// networkVariables are those by which this machine reaches the network. Other commands take them
-// from the credentials; here there are none. A proxy's address may hold its password.
+// networkVariables returns the variables with which this machine reaches the network. Other
+// commands take them from the credentials; here there are none. A proxy's URL may contain a
+// password.
 func networkVariables(mask *run.Mask) []string {
 	var env []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -111,12 +112,13 @@ func runLock(ctx context.Context, tool tofu.Runner) ([]tofu.Diagnostic, error) {
 		}
 	}, func([]byte) {}, tofu.LockArgs(platforms...)...)
 	if err == nil && code != tofu.ExitOK && len(failures) == 0 {
-		err = errors.New("tofu providers lock failed and does not say why")
+		err = errors.New("tofu providers lock failed without giving a reason")
 	}
 	return failures, err
 }
 
-// noBuild is what tofu says where a provider has no build. It has no other sign of it.
+// noBuild matches tofu's message that a provider has no build for a platform. It is the only sign
+// of that.
 var noBuild = regexp.MustCompile(`provider (\S+) (\S+) is not available for ([a-z0-9]+_[a-z0-9]+)`)
 
 // refuseLock explains why there is no lock file.
@@ -139,7 +141,7 @@ func refuseLock(r *run.Run, dir string, diagnostics []tofu.Diagnostic) error {
 	return fmt.Errorf("tofu providers lock failed in %s", dir)
 }
 
-// compareLock reports on a lock file that was made, and hands it back if it is new.
+// compareLock reports on a new lock file, and returns it if it differs from the old one.
 func compareLock(r *run.Run, file string) error {
 	made, err := workspace.Folder(r).Read(filepath.Join("repository", file))
 	if err != nil {
@@ -172,8 +174,8 @@ func compareLock(r *run.Run, file string) error {
 	return r.LeaveChanged(file, made)
 }
 
-// refuseNewBuilds refuses a registry that has other packages of a version than it had when the
-// lock file was made. `tofu providers lock` itself would take both.
+// refuseNewBuilds refuses a registry whose packages for a version differ from those when the lock
+// file was written. `tofu providers lock` itself would accept both.
 func refuseNewBuilds(file string, before, now map[string]tofu.LockedProvider) error {
 	for name, provider := range now {
 		was := before[name]
@@ -183,7 +185,7 @@ func refuseNewBuilds(file string, before, now map[string]tofu.LockedProvider) er
 		for sum := range provider.Packages {
 			if !was.Packages[sum] {
 				return refusal.New("find out why before you accept them: git log -p -- "+printable.Word(file),
-					"the registry has other packages of provider %s %s than when %s was made", name, provider.Version, file)
+					"the registry's packages of provider %s %s have changed since %s was written", name, provider.Version, file)
 			}
 		}
 	}

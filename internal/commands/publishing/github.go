@@ -1,4 +1,4 @@
-// Package publishing has the commands that write to GitHub: report and drift-issues.
+// Package publishing contains the commands that write to GitHub: report and drift-issues.
 package publishing
 
 import (
@@ -17,34 +17,34 @@ import (
 	"slipway/internal/run"
 )
 
-// githubOptions are the options of the commands that write to GitHub. They are given no other secret than
-// its token.
+// githubOptions are the options of the commands that write to GitHub. The token is the only secret
+// that these commands get.
 type githubOptions struct {
-	results string   // folder with a folder for each environment: the results of its plan or check
-	envs    []string // whose results must be there; one that is missing has failed
+	results string   // folder with one folder per environment: the results of its plan or check
+	envs    []string // environments whose results must exist; a missing one counts as failed
 	context string   // folder with env, the GITHUB_ variables of the job, and event.json
-	token   string   // file
-	dryRun  bool     // print what would be written, and write nothing
+	token   string   // file with the token
+	dryRun  bool     // print what would be written, without writing it
 }
 
 func (o *githubOptions) flags(f *flag.FlagSet) {
-	f.StringVar(&o.results, "results", "/results", "folder with a folder for each environment, the results of its plan or check")
-	f.Func("envs", "environments whose results must be there, with commas between", func(text string) error {
+	f.StringVar(&o.results, "results", "/results", "folder with one folder per environment, the results of its plan or check")
+	f.Func("envs", "comma-separated environments whose results must exist", func(text string) error {
 		o.envs = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 		return nil
 	})
 	f.StringVar(&o.context, "github", "/github", "folder with env, the GITHUB_ variables of the job, and event.json")
 	f.StringVar(&o.token, "token", "/run/secrets/github-token", "file with the token for GitHub")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be written, and write nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print what would be written, without writing it")
 }
 
 const contextHint = "mkdir -p .slipway/github && env | grep ^GITHUB_ >.slipway/github/env && cp \"$GITHUB_EVENT_PATH\" .slipway/github/event.json"
 
-// githubContext reads what GitHub says of the run.
+// githubContext reads GitHub's information about the run.
 func githubContext(o githubOptions) (github.Context, error) {
 	data, err := os.ReadFile(o.context + "/env")
 	if errors.Is(err, fs.ErrNotExist) {
-		return github.Context{}, refusal.New(contextHint+"; then add --github=.slipway/github", "nothing says which repository of GitHub this is")
+		return github.Context{}, refusal.New(contextHint+"; then add --github=.slipway/github", "the GitHub repository is not known")
 	}
 	if err != nil {
 		return github.Context{}, err
@@ -55,7 +55,7 @@ func githubContext(o githubOptions) (github.Context, error) {
 			variables[name] = value
 		}
 	}
-	// The path that the job knows is not one in this container.
+	// The job's path does not exist in this container.
 	delete(variables, "GITHUB_EVENT_PATH")
 	if _, err := os.Stat(o.context + "/event.json"); err == nil {
 		variables["GITHUB_EVENT_PATH"] = o.context + "/event.json"
@@ -63,11 +63,11 @@ func githubContext(o githubOptions) (github.Context, error) {
 	return github.ReadContext(func(name string) string { return variables[name] })
 }
 
-// githubClient talks to the GitHub of the run.
+// githubClient returns a client for the run's GitHub server.
 func githubClient(r *run.Run, o githubOptions, run github.Context) (*github.Client, error) {
 	token, err := os.ReadFile(o.token)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refusal.New("--token=env://GITHUB_TOKEN, or --dry-run to see what would be written", "no token for GitHub is given")
+		return nil, refusal.New("--token=env://GITHUB_TOKEN, or --dry-run to see what would be written", "no token for GitHub was given")
 	}
 	if err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func githubClient(r *run.Run, o githubOptions, run github.Context) (*github.Clie
 
 var folderPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// resultFolders are the environments whose results there are, and those that must
-// be there, in the order of their names.
+// resultFolders returns the environments with results and those that must have results, sorted by
+// name.
 func resultFolders(o githubOptions) ([]string, error) {
 	entries, err := os.ReadDir(o.results)
 	if err != nil {
-		return nil, refusal.New("name a folder with a folder for each environment: the export of plan-files", "%q cannot be read", o.results)
+		return nil, refusal.New("give a folder with one folder per environment: the export of plan-files", "%q cannot be read", o.results)
 	}
 	names := slices.Clone(o.envs)
 	for _, name := range names {
@@ -100,7 +100,7 @@ func resultFolders(o githubOptions) ([]string, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) == 0 {
-		return nil, refusal.New("name a folder with a folder for each environment: the export of plan-files", "there is no result of any environment")
+		return nil, refusal.New("give a folder with one folder per environment: the export of plan-files", "there are no results of any environment")
 	}
 	return names, nil
 }

@@ -16,12 +16,12 @@ import (
 	"slipway/internal/run"
 )
 
-// DriftIssues keeps one issue for each environment that is not what its code says, or that could
-// not be checked. One that cannot be written does not stop the others.
+// DriftIssues keeps one issue for each environment that does not match its code or could not be
+// checked. An issue that cannot be written does not stop the others.
 func DriftIssues() run.Command {
 	var o githubOptions
 	return run.Command{
-		Name: "drift-issues", Help: "keep an issue for each environment that is not what its code says",
+		Name: "drift-issues", Help: "keep an issue for each environment that does not match its code",
 		Flags: o.flags,
 		Run:   func(ctx context.Context, r *run.Run) error { return driftIssues(ctx, r, o) },
 	}
@@ -52,7 +52,7 @@ func driftIssues(ctx context.Context, r *run.Run, o githubOptions) error {
 		issue := driftIssue(check, run)
 		switch {
 		case issue.Open && check.Hits < check.After:
-			fmt.Fprintf(&r.Report, "%s: %s; an issue opens when %d checks in a row have found that, this is number %d\n", name, check.Headline(), check.After, check.Hits)
+			fmt.Fprintf(&r.Report, "%s: %s; an issue opens after %d such checks in a row, and this is number %d\n", name, check.Headline(), check.After, check.Hits)
 		case o.dryRun && !issue.Open:
 			fmt.Fprintf(&r.Report, "%s: would close the issue, if there is one\n", name)
 		case o.dryRun:
@@ -74,7 +74,7 @@ func driftIssues(ctx context.Context, r *run.Run, o githubOptions) error {
 	return errors.Join(faults...)
 }
 
-// driftIssue is what the issue of an environment shall say.
+// driftIssue returns the wanted issue of an environment.
 func driftIssue(check drift.Check, run github.Context) github.Issue {
 	by := check.Time.Format(time.DateTime) + " UTC"
 	if run.RunURL != "" {
@@ -84,19 +84,19 @@ func driftIssue(check drift.Check, run github.Context) github.Issue {
 	if check.Status == drift.Clean {
 		return github.Issue{
 			Title:   title,
-			Body:    "The environment is what its code says. Last looked at " + by + ".\n",
-			Closing: "The environment is what its code says again, at " + by + ".",
+			Body:    "The environment matches its code. Last checked at " + by + ".\n",
+			Closing: "The environment matches its code again, as of " + by + ".",
 		}
 	}
 	const room = 48 << 10 // bytes; more than anybody reads
 	var b strings.Builder
 	if check.Status == drift.Unchecked {
-		b.WriteString("Whether the environment is what its code says is not known, because the check fails:\n\n")
+		b.WriteString("It is not known whether the environment matches its code, because the check fails:\n\n")
 		b.WriteString(check.Block(room))
 	} else {
 		b.WriteString("`!` was changed in the cloud, `~` was changed in the code and is not applied yet:\n\n")
 		b.WriteString(check.Block(room))
-		fmt.Fprintf(&b, "\n`dagger call plan --env=%s` shows what an apply would do about it. What is expected can be listed in `environments/%[1]s/environment.yaml`, under `drift`.\n", check.Environment)
+		fmt.Fprintf(&b, "\n`dagger call plan --env=%s` shows what an apply would do about it. Expected changes can be listed in `environments/%[1]s/environment.yaml`, under `drift`.\n", check.Environment)
 	}
 	fmt.Fprintf(&b, "\nFound %s in a row, the last time %s. This issue closes itself.\n", times(check.Hits), by)
 	return github.Issue{Title: title, Body: b.String(), Open: true}
@@ -109,14 +109,13 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// readCheck reads what the check of an environment left. One that left nothing
-// has failed.
+// readCheck reads the result of an environment's drift check. A check without a result has failed.
 func readCheck(r *run.Run, o githubOptions, name string) (drift.Check, error) {
 	data, err := os.ReadFile(filepath.Join(o.results, name, drift.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return drift.Check{
 			Environment: name, Status: drift.Unchecked, Time: r.Begun.UTC(), Hits: 1, After: 1,
-			Error: "it ended without a result", Hint: "look at the log of the run",
+			Error: "it ended without a result", Hint: "see the log of the run",
 		}, nil
 	}
 	if err != nil {
@@ -124,7 +123,7 @@ func readCheck(r *run.Run, o githubOptions, name string) (drift.Check, error) {
 	}
 	var c drift.Check
 	if err := json.Unmarshal(data, &c); err != nil || c.Version != 1 || c.Environment != name {
-		return drift.Check{}, fmt.Errorf("the check of %s is not one that this version knows", name)
+		return drift.Check{}, fmt.Errorf("the check of %s has a version that is not supported", name)
 	}
 	return c, nil
 }

@@ -15,11 +15,11 @@ import (
 	"slipway/internal/run"
 )
 
-// commentKind is in the marker of the comment.
+// commentKind is part of the comment's marker.
 const commentKind = "plans"
 
 // Report shows the plans of all environments in one comment on the pull request, and prints the
-// same for the summary of the job. It fails if one of them could not be planned.
+// same for the job summary. It fails if one of them could not be planned.
 func Report() run.Command {
 	var o githubOptions
 	return run.Command{
@@ -56,7 +56,7 @@ func comment(ctx context.Context, r *run.Run, o githubOptions) error {
 		if run.Head != "" {
 			commit = " of " + run.Head[:7]
 		}
-		footer = fmt.Sprintf("\nBy [this run](%s)%s. After the merge it is planned once more, and the plan whose digest is approved then is applied.\n", run.RunURL, commit)
+		footer = fmt.Sprintf("\nBy [this run](%s)%s. After the merge it is planned again, and the plan whose digest is approved then is applied.\n", run.RunURL, commit)
 	}
 	body := heading + report.Markdown(plans, github.Room(commentKind)-len(heading)-len(footer)) + footer
 	r.Report.WriteString(body)
@@ -71,7 +71,7 @@ func comment(ctx context.Context, r *run.Run, o githubOptions) error {
 	return nil
 }
 
-// putComment writes to the pull request, where there is one that takes it.
+// putComment comments on the pull request, if there is one that accepts comments.
 func putComment(ctx context.Context, r *run.Run, o githubOptions, run github.Context, body string) error {
 	switch {
 	case run.Pull == 0:
@@ -85,7 +85,7 @@ func putComment(ctx context.Context, r *run.Run, o githubOptions, run github.Con
 	if err != nil {
 		return err
 	}
-	// Once more through the redactor, which knows the token by now.
+	// Mask the text again: only now is the token known to the mask.
 	out, err := client.PutComment(ctx, run.Repository, run.Pull, commentKind, r.Mask.String(body))
 	if err != nil {
 		return err
@@ -94,19 +94,18 @@ func putComment(ctx context.Context, r *run.Run, o githubOptions, run github.Con
 	return nil
 }
 
-// readSummary reads what the plan of an environment left. One that left nothing
-// has failed.
+// readSummary reads the result of an environment's plan. A plan without a result has failed.
 func readSummary(o githubOptions, name string) (report.Environment, error) {
 	data, err := os.ReadFile(filepath.Join(o.results, name, report.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return report.Environment{Name: name, Error: "its plan ended without a result", Hint: "look at the log of its job"}, nil
+		return report.Environment{Name: name, Error: "its plan ended without a result", Hint: "see the log of its job"}, nil
 	}
 	if err != nil {
 		return report.Environment{}, err
 	}
 	var e report.Environment
 	if err := json.Unmarshal(data, &e); err != nil || e.Name != name || e.Version > report.Version {
-		return report.Environment{}, fmt.Errorf("the summary of %s is not one that this version knows", name)
+		return report.Environment{}, fmt.Errorf("the summary of %s has a version that is not supported", name)
 	}
 	return e, nil
 }

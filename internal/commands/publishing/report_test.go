@@ -110,7 +110,7 @@ func TestComment(t *testing.T) {
 		if !strings.HasPrefix(text, "## Plans\n\n") || !strings.Contains(text, "1 to create") || !strings.Contains(text, "a.b") {
 			t.Errorf("%s is %q", where, text)
 		}
-		if !strings.Contains(text, "\nBy [this run]("+forgeRun+") of aaaaaaa. After the merge it is planned once more") {
+		if !strings.Contains(text, "\nBy [this run]("+forgeRun+") of aaaaaaa. After the merge it is planned again") {
 			t.Errorf("%s is %q", where, text)
 		}
 	}
@@ -186,14 +186,14 @@ func TestCommentMasks(t *testing.T) {
 
 // What cannot be read or written is refused, and nothing is written.
 func TestCommentRefuses(t *testing.T) {
-	const unknown = "the summary of test is not one that this version knows"
+	const unknown = "the summary of test has a version that is not supported"
 	for name, c := range map[string]struct {
 		change func(f *forge)
 		want   string
 	}{
-		"no results":          {func(f *forge) { f.o.results = t.TempDir() }, "there is no result of any environment"},
-		"no context":          {func(f *forge) { f.o.context = "/nonexistent" }, "nothing says which repository of GitHub this is"},
-		"no token":            {func(f *forge) { f.o.token = "/nonexistent" }, "no token for GitHub is given"},
+		"no results":          {func(f *forge) { f.o.results = t.TempDir() }, "there are no results of any environment"},
+		"no context":          {func(f *forge) { f.o.context = "/nonexistent" }, "the GitHub repository is not known"},
+		"no token":            {func(f *forge) { f.o.token = "/nonexistent" }, "no token for GitHub was given"},
 		"a wrong token":       {func(f *forge) { f.Inject(githubsim.Fault{Status: 401, Body: `{"message": "Bad credentials"}`}) }, "Bad credentials"},
 		"no JSON":             {func(f *forge) { f.leave("test", "{") }, unknown},
 		"of another version":  {func(f *forge) { f.leave("test", `{"name": "test", "layers": 3}`) }, unknown},

@@ -20,9 +20,9 @@ import (
 	"slipway/internal/workspace"
 )
 
-// importIDs are the ids by which a provider imports those of its resources whose own
-// id does not say enough; {x} is the value of attribute x. From the pages of these
-// resources in https://search.opentofu.org/provider/ovh/ovh/
+// importIDs are the import ID formats of resources for which the resource's own ID is not enough;
+// {x} is the value of attribute x. They come from the documentation of these resources at
+// https://search.opentofu.org/provider/ovh/ovh/
 var importIDs = map[string]string{
 	"ovh_cloud_project_database":                 "{service_name}/{engine}/{id}",
 	"ovh_cloud_project_database_database":        "{service_name}/{engine}/{cluster_id}/{id}",
@@ -32,8 +32,7 @@ var importIDs = map[string]string{
 
 var attributeName = regexp.MustCompile(`\{\w+\}`)
 
-// importID fills the template of a resource's type in. It is not ok while a value is
-// not known.
+// importID fills in the format of a resource's type. ok is false if a value is not known.
 func importID(w wish, id string) (filled string, ok bool) {
 	ok = true
 	filled = attributeName.ReplaceAllStringFunc(importIDs[w.kind], func(name string) string {
@@ -47,13 +46,13 @@ func importID(w wish, id string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// A wish is what the code says of a resource.
+// A wish is what the code says about a resource.
 type wish struct {
-	kind   string         // type of the resource
-	values map[string]any // of its attributes, less those that are not known yet
+	kind   string         // resource type
+	values map[string]any // known attribute values
 }
 
-// wishesOf asks a plan for what the code says of the resources of entries.
+// wishesOf uses a plan to find out what the code says about the resources of entries.
 func wishesOf(ctx context.Context, l *layer.Layer, entries []journal.Entry) (map[string]wish, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -73,7 +72,7 @@ func wishesOf(ctx context.Context, l *layer.Layer, entries []journal.Entry) (map
 	return wishes, nil
 }
 
-// readWishes reads them out of what tofu shows of a plan, by address.
+// readWishes reads them from tofu's output for a plan, by address.
 func readWishes(data []byte) (map[string]wish, error) {
 	var document struct {
 		Changes []*tfjson.ResourceChange `json:"resource_changes"`
@@ -99,7 +98,7 @@ func addresses(entries []journal.Entry) []string {
 	return list
 }
 
-// importAll imports what was made. It returns what could not be imported.
+// importAll imports the created resources. It returns those that could not be imported.
 func importAll(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	simple, composed := byID(made)
 	if left, err = importSimple(ctx, l, simple); err != nil {
@@ -112,14 +111,13 @@ func importAll(ctx context.Context, l *layer.Layer, made []journal.Entry) (left 
 	left = append(left, more...)
 	for _, e := range made {
 		if !slices.Contains(left, e) {
-			l.Reportf("%s was made, and is taken into the state (%s)", e.Address, e.IDKey)
+			l.Reportf("%s was created: importing it into the state (%s)", e.Address, e.IDKey)
 		}
 	}
 	return left, nil
 }
 
-// byID tells what its provider imports by the resource's own id from what it wants a longer
-// one of.
+// byID separates resources that are imported by their own ID from those that need a composed one.
 func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 	for _, e := range made {
 		if address.OfType(e.Address, func(kind string) bool { return importIDs[kind] != "" }) {
@@ -131,9 +129,8 @@ func byID(made []journal.Entry) (simple, composed []journal.Entry) {
 	return simple, composed
 }
 
-// importSimple imports what its provider knows by its id. It uses import blocks, and
-// where a plan of these fails or would do more than import, it imports one by one:
-// that changes nothing in any cloud.
+// importSimple imports resources by their own ID. It uses import blocks. If planning them fails, or
+// would do more than import, it imports one by one: that changes nothing in any cloud.
 func importSimple(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	if len(made) == 0 {
 		return nil, nil
@@ -174,9 +171,9 @@ func importSimple(ctx context.Context, l *layer.Layer, made []journal.Entry) (le
 	return left, nil
 }
 
-// importComposed imports what its provider wants a longer id of. What is imported in
-// one round gives others the values for the next: the users of a database know its
-// id when it is in the state.
+// importComposed imports resources that need a composed ID. What is imported in one round provides
+// values for the next: the ID of a database is known for its users when the database is in the
+// state.
 func importComposed(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	for len(made) > 0 {
 		wishes, err := wishesOf(ctx, l, made)
@@ -208,7 +205,7 @@ func importComposed(ctx context.Context, l *layer.Layer, made []journal.Entry) (
 	return left, nil
 }
 
-// importOne takes one object into the state. It is not ok if the provider refuses.
+// importOne imports one object into the state. ok is false if the provider refuses.
 func importOne(ctx context.Context, l *layer.Layer, at, id string) (ok bool, err error) {
 	code, err := l.Tool.Run(ctx, &l.Printed, tofu.ImportArgs(at, id)...)
 	if err == nil && code == tofu.ExitOK {
@@ -222,18 +219,18 @@ func importOne(ctx context.Context, l *layer.Layer, at, id string) (ok bool, err
 	return false, nil
 }
 
-// imports says that a plan imports, and changes nothing: what has to be changed, the next
-// apply shows before it does it, and on a protected environment somebody reviews it.
+// imports reports whether a plan only imports and changes nothing. Any changes are left to the next
+// apply, which shows them first, and in a protected environment somebody reviews them.
 func imports(summary plan.Summary) bool {
 	return !slices.ContainsFunc(summary.Changes, func(c plan.Change) bool { return c.Action != plan.Import })
 }
 
-// warnOfReplacements names what the next apply will replace although it was just made: its
-// provider cannot read back what the code says.
+// warnOfReplacements names the resources that the next apply will replace although they were just
+// created, because their provider cannot read back all attributes that the code sets.
 func warnOfReplacements(l *layer.Layer, summary plan.Summary) {
 	for _, c := range summary.Changes {
 		if c.Imported && c.Action == plan.Replace {
-			l.Reportf("%s: the next apply replaces it, because an import does not tell its %s", c.Address, strings.Join(c.Forces, ", "))
+			l.Reportf("%s: the next apply replaces it, because an import does not read its %s", c.Address, strings.Join(c.Forces, ", "))
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestWarnOfReplacements(t *testing.T) {
 		{Address: "a.other", Action: plan.Replace, Forces: []string{"zone"}},
 		{Address: "a.whole", Action: plan.Import, Imported: true},
 	}})
-	if text := d.Text(); text != "test: a.imported: the next apply replaces it, because an import does not tell its user_data, zone\n" {
+	if text := d.Text(); text != "test: a.imported: the next apply replaces it, because an import does not read its user_data, zone\n" {
 		t.Errorf("it says %q", text)
 	}
 }

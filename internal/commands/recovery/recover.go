@@ -1,4 +1,4 @@
-// Package recovery has the commands for after an interruption: recover and unlock.
+// Package recovery contains the commands for use after an interruption: recover and unlock.
 package recovery
 
 import (
@@ -23,22 +23,22 @@ import (
 )
 
 type options struct {
-	from string // folder of the results of the interrupted run; empty: none
-	seen string // addresses that somebody has looked for in the cloud, with commas between
+	from string // folder with the results of the interrupted run; empty: none
+	seen string // comma-separated addresses that somebody has looked for in the cloud
 }
 
-// Recover brings state and cloud together again after a run was interrupted. It takes away the
-// lock of the dead run, puts back a state that could not be written, and imports what the journal
-// says was created. It is safe to repeat.
+// Recover makes state and cloud agree after a run was interrupted. It removes the dead run's lock,
+// restores a state that could not be written, and imports what was created according to the
+// journal. It is safe to repeat.
 func Recover() run.Command {
 	var o options
 	return run.Command{
 		Name:  "recover",
-		Help:  "bring state and cloud together again after an interrupted run",
+		Help:  "make state and cloud agree again after an interrupted run",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&o.from, "from", "", "results of the interrupted run, for a state that the store did not take")
-			f.StringVar(&o.seen, "seen", "", "addresses that somebody has looked for in the cloud, with commas between")
+			f.StringVar(&o.from, "from", "", "results of the interrupted run, with a state that could not be stored")
+			f.StringVar(&o.seen, "seen", "", "comma-separated addresses that somebody has looked for in the cloud")
 		},
 		Run: func(ctx context.Context, r *run.Run) error { return recoverAll(ctx, r, o) },
 	}
@@ -93,14 +93,14 @@ func recoverLayer(ctx context.Context, l *layer.Layer, o options) error {
 	if err == nil {
 		err = mend(working, l, lost, o.seen)
 	}
-	// What is left to be recovered is in the journals of the dead, and not in ours.
+	// What is left to recover is in the dead runs' journals, not in ours.
 	return errors.Join(err, hold.Stopped(working), h.End(ctx, true))
 }
 
-// mend recovers under the lock. Until all is accounted for, the journals of the dead stay:
-// it can be repeated, and no apply begins.
+// mend recovers under the lock. The dead runs' journals stay until everything is accounted for, so
+// that mend can be repeated and no apply can start.
 func mend(ctx context.Context, l *layer.Layer, lost []rescue.Lost, seen string) error {
-	// Looked at again: now nobody else takes journals away.
+	// Read the journals again: now that we hold the lock, nobody else removes them.
 	others, err := hold.RunsOn(ctx, l)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func mend(ctx context.Context, l *layer.Layer, lost []rescue.Lost, seen string) 
 	return nil
 }
 
-// settle refuses to forget what is not accounted for, unless Seen names it: all of it.
+// settle refuses to forget resources that are not accounted for, unless names lists all of them.
 func settle(l *layer.Layer, open []string, names string) error {
 	seen, err := address.Split("--seen", names)
 	if err != nil {
@@ -142,7 +142,7 @@ func settle(l *layer.Layer, open []string, names string) error {
 	var left []string
 	for _, address := range open {
 		if slices.Contains(seen, address) {
-			l.Reportf("%s has been seen to", address)
+			l.Reportf("%s was confirmed with --seen", address)
 			continue
 		}
 		left = append(left, address)
@@ -150,12 +150,12 @@ func settle(l *layer.Layer, open []string, names string) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of what was made or begun is not accounted for: %s. Look for each in the cloud; delete it there, or take it in by an import block in the code. Until this command names them all, nothing is applied to %s: %s --seen=%s",
+	return fmt.Errorf("cannot account for %d of the resources that were or may have been created: %s. Look for each in the cloud, and delete it there or import it with an import block in the code. Nothing can be applied to %s before you confirm that with: %s --seen=%s",
 		len(left), strings.Join(left, ", "), l.Name, l.Call("recover"), printable.Quoted(strings.Join(open, ",")))
 }
 
-// reconcile makes the state say what the journal says. It returns the addresses of what was
-// made, or may have been, and is not in the state.
+// reconcile makes the state match the journal. It returns the addresses of resources that were or
+// may have been created and are not in the state.
 func reconcile(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (open []string, err error) {
 	recorded, err := l.Recorded(ctx)
 	if err != nil {
@@ -187,20 +187,20 @@ func reconcile(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (op
 	return open, taintIncomplete(ctx, l, outcome.Created, slices.Concat(outcome.InFlight, found))
 }
 
-// A correction is what makes a state say what a journal says.
+// A correction is what has to be done to make a state match a journal.
 type correction struct {
-	remove []string        // addresses that are to be taken out of the state
-	adopt  []journal.Entry // what is to be taken into it
-	open   []string        // addresses of what was made, and cannot be taken in
-	notes  []string        // for the report
+	remove []string        // addresses to remove from the state
+	adopt  []journal.Entry // resources to import into the state
+	open   []string        // addresses of created resources that cannot be imported
+	notes  []string        // lines for the report
 }
 
-// correct holds what was made and deleted against what is in the state.
+// correct compares what was created and deleted with what is in the state.
 func correct(outcome journal.Outcome, recorded map[string]*tfjson.StateResource) (m correction) {
 	for _, e := range outcome.Deleted {
 		if _, ok := recorded[e.Address]; ok {
 			m.remove = append(m.remove, e.Address)
-			m.notes = append(m.notes, e.Address+" was deleted, and is taken out of the state")
+			m.notes = append(m.notes, e.Address+" was deleted: removing it from the state")
 		}
 	}
 	for _, e := range outcome.Created {
@@ -208,13 +208,13 @@ func correct(outcome journal.Outcome, recorded map[string]*tfjson.StateResource)
 		switch {
 		case e.ID == "":
 			if !ok {
-				m.notes = append(m.notes, e.Address+" was made, and its provider tells no ID to import it by")
+				m.notes = append(m.notes, e.Address+" was created, but its provider reported no ID for an import")
 				m.open = append(m.open, e.Address)
 			}
 			continue
 		case ok && fmt.Sprint(resource.AttributeValues[e.IDKey]) == e.ID:
 			continue
-		case ok: // what it replaced
+		case ok: // the state has the old object that it replaced
 			m.remove = append(m.remove, e.Address)
 		}
 		m.adopt = append(m.adopt, e)
@@ -222,22 +222,22 @@ func correct(outcome journal.Outcome, recorded map[string]*tfjson.StateResource)
 	return m
 }
 
-// end says what is still open, by address, when the correction is done: what was left of all
-// that was to be taken in, and what a search did not find.
+// end returns the addresses that are still open after the correction: everything that could not be
+// imported or was not found.
 func (m correction) end(outcome journal.Outcome, found, left []journal.Entry, unknown []string) (open, notes []string) {
 	open = m.open
 	for _, e := range left {
-		notes = append(notes, fmt.Sprintf("%s was made, and could not be taken into the state: its %s is %s", e.Address, e.IDKey, e.ID))
+		notes = append(notes, fmt.Sprintf("%s was created, but could not be imported into the state: its %s is %s", e.Address, e.IDKey, e.ID))
 		open = append(open, e.Address)
 	}
 	open = append(open, unknown...)
 	if len(outcome.InFlight)+len(m.adopt)+len(m.remove)+len(found)+len(open) == 0 {
-		notes = append(notes, "the state holds all that was made")
+		notes = append(notes, "everything that was created is in the state")
 	}
 	return open, notes
 }
 
-// forget takes addresses out of the state.
+// forget removes addresses from the state.
 func forget(ctx context.Context, l *layer.Layer, addresses ...string) error {
 	if len(addresses) == 0 {
 		return nil

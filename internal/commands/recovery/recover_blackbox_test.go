@@ -36,10 +36,10 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	must.Do(t, dead.Abandon(t.Context()))
 	d.LockAs("of-dead")
 	err := recoverLayer(t.Context(), d.Layer, options{})
-	must.Fail(t, err, "1 of what was made or begun is not accounted for: terraform_data.lost.", "--seen='terraform_data.lost'")
-	d.Says("test: run dead (apply, begun ")
+	must.Fail(t, err, "cannot account for 1 of the resources that were or may have been created: terraform_data.lost.", "--seen='terraform_data.lost'")
+	d.Says("test: run dead (apply, started ")
 	d.Says("test: locked by root@host since ")
-	d.Says("test: terraform_data.one was made, and is taken into the state (id)\n")
+	d.Says("test: terraform_data.one was created: importing it into the state (id)\n")
 	if got := d.InState(); got != "terraform_data.one" {
 		t.Errorf("the state has %q", got)
 	}
@@ -64,7 +64,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 
 	// One who is at work is not disturbed.
 	d.Other(journal.Header{ID: "busy", Stage: "apply"})
-	must.Refuse(t, recoverLayer(t.Context(), d.Layer, options{}), "run busy (apply, begun ", "wait until it ends")
+	must.Refuse(t, recoverLayer(t.Context(), d.Layer, options{}), "run busy (apply, started ", "wait until it ends")
 }
 
 // An import whose state cannot be written has taken nothing in.
@@ -107,20 +107,20 @@ func TestBlackBoxTakeIn(t *testing.T) {
 		"at once": {
 			code: "resource \"terraform_data\" \"one\" {}\nresource \"terraform_data\" \"two\" {}\nresource \"terraform_data\" \"other\" {}\n",
 			made: []journal.Entry{entry("one", "id-${x}-1"), entry("two", "id-2")},
-			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two", once: true,
+			says: []string{"terraform_data.one was created: importing it into the state (id)", "terraform_data.two was created: importing it into the state (id)"}, has: "terraform_data.one terraform_data.two", once: true,
 		},
 		"one is to be replaced": {
 			code: "resource \"terraform_data\" \"one\" { triggers_replace = 1 }\n", made: []journal.Entry{entry("one", "id-1")}, has: "terraform_data.one",
-			says: []string{"terraform_data.one was made, and is taken into the state (id)"}, tells: "terraform_data.one: the next apply replaces it, because an import does not tell its triggers_replace",
+			says: []string{"terraform_data.one was created: importing it into the state (id)"}, tells: "terraform_data.one: the next apply replaces it, because an import does not read its triggers_replace",
 		},
 		"one by one": {
 			code: "resource \"terraform_data\" \"one\" { input = 1 }\nresource \"terraform_data\" \"two\" {}\n",
 			made: []journal.Entry{entry("one", "id-1"), entry("two", "id-2")},
-			says: []string{"terraform_data.one was made, and is taken into the state (id)", "terraform_data.two was made, and is taken into the state (id)"}, has: "terraform_data.one terraform_data.two",
+			says: []string{"terraform_data.one was created: importing it into the state (id)", "terraform_data.two was created: importing it into the state (id)"}, has: "terraform_data.one terraform_data.two",
 		},
 		"one is not in the code": {
 			code: "resource \"terraform_data\" \"one\" {}\n", made: []journal.Entry{entry("one", "id-1"), entry("two", "id-2")},
-			left: "terraform_data.two", says: []string{"terraform_data.one was made, and is taken into the state (id)"}, has: "terraform_data.one",
+			left: "terraform_data.two", says: []string{"terraform_data.one was created: importing it into the state (id)"}, has: "terraform_data.one",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,9 +214,9 @@ func TestBlackBoxReconcile(t *testing.T) {
 		t.Errorf("open are %q", got)
 	}
 	for _, want := range []string{
-		"terraform_data.gone was deleted, and is taken out of the state\n", "terraform_data.plain was made, and its provider tells no ID to import it by\n",
-		"terraform_data.new was made, and is taken into the state (id)\n", "terraform_data.replaced was made, and is taken into the state (id)\n",
-		"terraform_data.lost was made, and could not be taken into the state: its id is id-lost\n",
+		"terraform_data.gone was deleted: removing it from the state\n", "terraform_data.plain was created, but its provider reported no ID for an import\n",
+		"terraform_data.new was created: importing it into the state (id)\n", "terraform_data.replaced was created: importing it into the state (id)\n",
+		"terraform_data.lost was created, but could not be imported into the state: its id is id-lost\n",
 	} {
 		d.Says(want)
 	}
@@ -234,7 +234,7 @@ func TestBlackBoxReconcile(t *testing.T) {
 	recorded, err := d.Recorded(t.Context())
 	must.Do(t, err)
 	open, err = reconcile(t.Context(), d.Layer, journal.Outcome{Created: []journal.Entry{made("one", layer.Attribute(recorded["terraform_data.one"], "id")), {Address: "terraform_data.one"}}})
-	if err != nil || len(open) > 0 || d.Text() != "test: the state holds all that was made\n" {
+	if err != nil || len(open) > 0 || d.Text() != "test: everything that was created is in the state\n" {
 		t.Errorf("open are %q, %v, it says %s", open, err, d.Text())
 	}
 }
@@ -258,8 +258,8 @@ func TestBlackBoxTaint(t *testing.T) {
 	t.Parallel()
 	d := testkit.NewShop(t, "resource \"terraform_data\" \"one\" {}\n")
 	d.Apply()
-	must.Do(t, taint(t.Context(), d.Layer, map[string]string{"terraform_data.one": "it may not be whole"}))
-	d.Says("terraform_data.one will be made anew: it may not be whole\n")
+	must.Do(t, taint(t.Context(), d.Layer, map[string]string{"terraform_data.one": "it may be incomplete"}))
+	d.Says("terraform_data.one will be recreated: it may be incomplete\n")
 	summary, err := d.Plan(t.Context(), tofu.Plan{})
 	if err != nil || strings.Join(summary.Losses(), " ") != "terraform_data.one" {
 		t.Errorf("the plan is %+v, %v", summary, err)

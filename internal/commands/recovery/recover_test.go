@@ -93,17 +93,17 @@ func TestSettle(t *testing.T) {
 		want string // of the error; empty: none
 	}{
 		"nothing is open":    {nil, "", ""},
-		"one":                {[]string{"a.b"}, "", "1 of what was made or begun is not accounted for: a.b."},
+		"one":                {[]string{"a.b"}, "", "cannot account for 1 of the resources that were or may have been created: a.b."},
 		"seen":               {[]string{"a.b"}, "a.b", ""},
-		"one of two seen":    {[]string{"c.d", "a.b"}, "a.b", "is not accounted for: c.d."},
-		"another seen":       {[]string{"a.b"}, "c.d", "is not accounted for: a.b."},
+		"one of two seen":    {[]string{"c.d", "a.b"}, "a.b", "have been created: c.d."},
+		"another seen":       {[]string{"a.b"}, "c.d", "have been created: a.b."},
 		"a key with a comma": {[]string{`a.b["x,y"]`}, `a.b["x,y"]`, ""},
-		"an open quote":      {[]string{"a.b"}, `a.b["x`, "--seen has a quote that does not end"},
+		"an open quote":      {[]string{"a.b"}, `a.b["x`, "--seen has an unclosed quote"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test"}, Environment: &environment.Environment{}}, Name: "test"}
 			err := settle(l, c.open, c.seen)
-			if text := l.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" has been seen to\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
+			if text := l.Report.Masked(func(text string) string { return text }); strings.Contains(text, "test: "+c.seen+" was confirmed with --seen\n") != (c.seen != "" && slices.Contains(c.open, c.seen)) {
 				t.Errorf("it says %q", text)
 			}
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -144,7 +144,7 @@ func TestRecover(t *testing.T) {
 			says: []string{"lost.age as the state, serial 8\n"}},
 		"litter":           {before: func(d *testkit.Desk) { litter(d, "one"); litter(d, "two") }},
 		"a lock of nobody": {before: func(d *testkit.Desk) { d.LockAs("laptop"); lose(d) }, message: "the lock of test is in no journal", lock: "laptop"},
-		"one at work":      {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, begun", left: "you"},
+		"one at work":      {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, started", left: "you"},
 		"a state that is damaged": {before: func(d *testkit.Desk) {
 			must.Do(t, d.Store.Write(t.Context(), "recovery/"+d.Key+"/lost.age", []byte("x")))
 			litter(d, "one")
@@ -154,7 +154,7 @@ func TestRecover(t *testing.T) {
 			d.LockAs("of-dead")
 			lose(d)
 			litter(d, "one")
-		}, starts: true, says: []string{"test: run dead (apply, begun ", ") was interrupted\ntest: locked by root@host since "}, left: "dead one", written: true},
+		}, starts: true, says: []string{"test: run dead (apply, started ", ") was interrupted\ntest: locked by root@host since "}, left: "dead one", written: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
@@ -237,14 +237,14 @@ func TestMendingOf(t *testing.T) {
 		note                 string
 	}{
 		"nothing":                  {},
-		"deleted, and in it":       {account: journal.Outcome{Deleted: one("a.b", "", "")}, remove: "a.b", note: "a.b was deleted, and is taken out of the state"},
+		"deleted, and in it":       {account: journal.Outcome{Deleted: one("a.b", "", "")}, remove: "a.b", note: "a.b was deleted: removing it from the state"},
 		"deleted, and not in it":   {account: journal.Outcome{Deleted: one("x.y", "", "")}},
 		"made, and in it":          {account: journal.Outcome{Created: one("a.b", "id", "1")}},
 		"in it by a number":        {account: journal.Outcome{Created: one("c.d", "number", "7")}},
 		"made, and not in it":      {account: journal.Outcome{Created: one("x.y", "id", "1")}, takeIn: "x.y"},
 		"made anew":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
 		"without ID, and in it":    {account: journal.Outcome{Created: one("a.b", "", "")}},
-		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was made, and its provider tells no ID to import it by"},
+		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was created, but its provider reported no ID for an import"},
 		"in flight, nothing to do": {account: journal.Outcome{InFlight: one("x.y", "id", "1")}},
 	} {
 		m := correct(c.account, recorded)
@@ -271,7 +271,7 @@ func TestMendingOf(t *testing.T) {
 // What could not be taken in, or found, is open, and named with its ID. Only where there was
 // nothing to do does the state hold all.
 func TestMendingEnds(t *testing.T) {
-	const all = "the state holds all that was made"
+	const all = "everything that was created is in the state"
 	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
 	for name, c := range map[string]struct {
 		m           correction
@@ -287,8 +287,8 @@ func TestMendingEnds(t *testing.T) {
 		"in flight":     {account: journal.Outcome{InFlight: one}},
 		"without an ID": {m: correction{open: []string{"c.d"}}, open: "c.d"},
 		"not found":     {unknown: []string{"e.f"}, open: "e.f"},
-		"left":          {left: one, open: "a.b", notes: "a.b was made, and could not be taken into the state: its id is 1"},
-		"all of them":   {m: correction{open: []string{"c.d"}}, left: one, unknown: []string{"e.f"}, open: "c.d a.b e.f", notes: "a.b was made, and could not be taken into the state: its id is 1"},
+		"left":          {left: one, open: "a.b", notes: "a.b was created, but could not be imported into the state: its id is 1"},
+		"all of them":   {m: correction{open: []string{"c.d"}}, left: one, unknown: []string{"e.f"}, open: "c.d a.b e.f", notes: "a.b was created, but could not be imported into the state: its id is 1"},
 	} {
 		open, notes := c.m.end(c.account, c.found, c.left, c.unknown)
 		if strings.Join(open, " ") != c.open || strings.Join(notes, "; ") != c.notes {

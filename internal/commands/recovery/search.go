@@ -18,15 +18,14 @@ import (
 	"slipway/internal/tofu"
 )
 
-// clockSkew is by how much the clock of a cloud may be behind ours: what it made
-// shortly before the journal says that it was asked to may be what was asked for.
+// clockSkew is how far a cloud's clock may be behind ours: an object created shortly before the
+// request in the journal may be the requested one.
 const clockSkew = 5 * time.Minute
 
-// searchAll looks in the clouds for what creates have made that nobody saw the end of: of
-// the type, the name and the place that the code says, not older than the run, and not
-// in the state. Those that were planned may have begun just before the run was killed.
-// It returns those of which there is exactly one, and the addresses of those of which
-// nobody knows. It tells of all.
+// searchAll looks in the clouds for objects left by unfinished creates: of the type, name and
+// location in the code, not older than the run, and not in the state. A create that was only
+// planned may have started just before the run was killed. It returns the creates with exactly one
+// match, and the addresses whose outcome is unknown. It reports all of them.
 func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (found []journal.Entry, unknown []string, err error) {
 	s := newSearch(l, outcome)
 	if len(s.creates)+len(s.unfindable) == 0 {
@@ -45,27 +44,28 @@ func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (fo
 	return found, append(unknown, more...), err
 }
 
-// A search is what is known while creates are looked for.
+// A search is what is known while looking for unfinished creates.
 type search struct {
 	*layer.Layer
 	clouds     *clouds.Clouds
 	outcome    journal.Outcome
-	creates    []journal.Entry // that a cloud can be asked for
-	begun      map[string]bool // addresses of those that were seen to begin
-	unfindable []journal.Entry // of types that none can be asked for
+	creates    []journal.Entry // creates that a cloud can be searched for
+	begun      map[string]bool // addresses of creates that are known to have started
+	unfindable []journal.Entry // creates of types that no cloud can be searched for
 
 	recorded map[string]*tfjson.StateResource // by address
-	known    map[string]bool                  // type and id of what is in the state
+	known    map[string]bool                  // type and ID of everything in the state
 	wishes   map[string]wish                  // by address
 }
 
-// newSearch tells what can be looked for, and what cannot, from what need not be.
+// newSearch sorts the unfinished changes into those that can be searched for, those that cannot,
+// and those that need no search.
 func newSearch(l *layer.Layer, outcome journal.Outcome) *search {
 	s := &search{Layer: l, clouds: clouds.Of(l.Run), outcome: outcome, begun: map[string]bool{}}
 	for _, e := range outcome.InFlight {
 		switch {
 		case e.Action != "create":
-			l.Reportf("%s was in flight (%s): the next plan says what is left to do", e.Address, e.Action)
+			l.Reportf("%s was in flight (%s): the next plan shows what is left to do", e.Address, e.Action)
 		case address.OfType(e.Address, canFind):
 			s.begun[e.Address] = true
 			s.creates = append(s.creates, e)
@@ -81,7 +81,7 @@ func newSearch(l *layer.Layer, outcome journal.Outcome) *search {
 	return s
 }
 
-// in says what is in the state.
+// in records what is in the state.
 func (s *search) in(recorded map[string]*tfjson.StateResource) {
 	s.recorded, s.known = recorded, map[string]bool{}
 	for _, resource := range recorded {
@@ -89,16 +89,16 @@ func (s *search) in(recorded map[string]*tfjson.StateResource) {
 	}
 }
 
-// notFindable returns the addresses of what no cloud can be asked for and is not in the
-// state.
+// notFindable returns the addresses of resources that no cloud can be searched for and that are not
+// in the state.
 func (s *search) notFindable() (unknown []string) {
 	for _, e := range s.unfindable {
-		// What is in the state is what was made, unless it is what that was to replace.
+		// A resource in the state is the created one, unless it is the one to be replaced.
 		if s.recorded[e.Address] != nil && !slices.Contains(s.outcome.Replaced, e.Address) {
 			s.Reportf("%s was in flight (create), and is in the state", e.Address)
 			continue
 		}
-		s.Reportf("%s was in flight (create): look whether it was made", e.Address)
+		s.Reportf("%s was in flight (create): check whether it was created", e.Address)
 		unknown = append(unknown, e.Address)
 	}
 	return unknown
@@ -121,9 +121,9 @@ func (s *search) all(ctx context.Context) (found []journal.Entry, unknown []stri
 	return found, unknown, nil
 }
 
-// one looks for one create. It returns the id of the one object that can be what was made,
-// and has the state forget what that took the place of; or it says that the question is
-// open.
+// one looks for one create. It returns the ID of the only object that can be the created one, after
+// removing the object that it replaced from the state. open means that the outcome is still
+// unknown.
 func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id string, open bool, err error) {
 	w, old := s.wishes[e.Address], s.recorded[e.Address]
 	since := s.outcome.Began[e.Address]
@@ -138,10 +138,10 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 	ids, undated = slices.DeleteFunc(ids, other), slices.DeleteFunc(undated, other)
 	switch {
 	case len(ids) > 1:
-		s.Reportf("%s was to be made, and %d in the cloud could be it: %s", e.Address, len(ids), strings.Join(ids, ", "))
+		s.Reportf("%s was to be created, and %d objects in the cloud match it: %s", e.Address, len(ids), strings.Join(ids, ", "))
 		return "", true, nil
 	case len(ids) == 0 && len(undated) > 0:
-		s.Reportf("%s was to be made, and %s in the cloud could be it or be older: the cloud does not tell its age", e.Address, strings.Join(undated, ", "))
+		s.Reportf("%s was to be created, and %s in the cloud matches it but may be older: the cloud does not report its age", e.Address, strings.Join(undated, ", "))
 		return "", true, nil
 	case len(ids) == 0 && !begun:
 		return "", false, nil
@@ -149,10 +149,10 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 		s.Reportf("%s was in flight (create), and is in the state", e.Address)
 		return "", false, nil
 	case len(ids) == 0 && looked:
-		s.Reportf("%s was in flight (create), and the cloud has nothing that could be it: the next apply makes it", e.Address)
+		s.Reportf("%s was in flight (create), but nothing in the cloud matches it: the next apply creates it", e.Address)
 		return "", false, nil
 	case len(ids) == 0:
-		s.Reportf("%s was in flight (create): look whether it was made", e.Address)
+		s.Reportf("%s was in flight (create): check whether it was created", e.Address)
 		return "", true, nil
 	}
 	if old != nil {
@@ -161,7 +161,7 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 			return "", false, err
 		}
 		if oldID := layer.Attribute(old, "id"); slices.Contains(all, oldID) {
-			s.Reportf("%s was to be made anew, and the cloud has the old one (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
+			s.Reportf("%s was to be recreated, and the cloud has the old object (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
 			return "", true, nil
 		}
 		if err := forget(ctx, s.Layer, e.Address); err != nil {
@@ -169,18 +169,17 @@ func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id strin
 		}
 	}
 	if begun {
-		s.Reportf("%s was in flight (create), and the cloud has it", e.Address)
+		s.Reportf("%s was in flight (create), and it exists in the cloud", e.Address)
 	}
 	return ids[0], false, nil
 }
 
-// canFind says whether one of the clouds can be asked for resources of a type.
+// canFind reports whether one of the clouds can be searched for resources of a type.
 func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(kind) }
 
-// findInClouds asks the cloud that a resource belongs to. It has not looked where nothing is
-// known of how to find it, and where the credentials are not for us to use: the code
-// may give its provider others. Of those that are undated, nobody knows whether they
-// were made since.
+// findInClouds queries the cloud that a resource belongs to. looked is false if too little is known
+// to search for it, or if we have no credentials to use: the code may give its provider others.
+// Undated objects may be older than since.
 func findInClouds(ctx context.Context, clouds *clouds.Clouds, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
 	switch {
 	case openstack.CanFind(w.kind) && clouds.Need(openstack.Required, "servers") == nil:
@@ -201,13 +200,14 @@ func findInClouds(ctx context.Context, clouds *clouds.Clouds, w wish, since time
 	}
 }
 
-// Types of what an import does not make whole.
+// Resource types that an import does not restore completely.
 const (
-	databaseUser  = "ovh_cloud_project_database_postgresql_user" // whose password only the answer to its creation told
-	securityGroup = "openstack_networking_secgroup_v2"           // which may still have the rules that every new one has
+	databaseUser  = "ovh_cloud_project_database_postgresql_user" // its password was only in the response to its creation
+	securityGroup = "openstack_networking_secgroup_v2"           // it may still have the default rules of a new group
 )
 
-// taintIncomplete marks what an import does not make whole, so that the next apply replaces it.
+// taintIncomplete taints resources that an import does not restore completely, so that the next
+// apply replaces them.
 func taintIncomplete(ctx context.Context, l *layer.Layer, made, unseen []journal.Entry) error {
 	if !slices.ContainsFunc(slices.Concat(made, unseen), func(e journal.Entry) bool {
 		return address.OfType(e.Address, func(kind string) bool { return kind == databaseUser || kind == securityGroup })
@@ -221,19 +221,20 @@ func taintIncomplete(ctx context.Context, l *layer.Layer, made, unseen []journal
 	return taint(ctx, l, notWhole(recorded, made, unseen))
 }
 
-// taint has the next apply make anew what is named, by address, with the reason.
+// taint taints resources, so that the next apply recreates them. The map gives the reason by
+// address.
 func taint(ctx context.Context, l *layer.Layer, why map[string]string) error {
 	for _, address := range slices.Sorted(maps.Keys(why)) {
 		if err := l.Tofu(ctx, "taint", tofu.TaintArgs(address)...); err != nil {
 			return err
 		}
-		l.Reportf("%s will be made anew: %s", address, why[address])
+		l.Reportf("%s will be recreated: %s", address, why[address])
 	}
 	return nil
 }
 
-// notWhole says, by address, why what is in the state has to be made anew: a user without
-// its password, and a security group of which nobody saw the create end.
+// notWhole returns, by address, why resources in the state have to be recreated: a user without its
+// password, and a security group whose create was not seen to complete.
 func notWhole(recorded map[string]*tfjson.StateResource, made, unseen []journal.Entry) map[string]string {
 	why := map[string]string{}
 	for _, e := range slices.Concat(made, unseen) {
@@ -243,7 +244,7 @@ func notWhole(recorded map[string]*tfjson.StateResource, made, unseen []journal.
 	}
 	for _, e := range unseen {
 		if resource := recorded[e.Address]; resource != nil && resource.Type == securityGroup && e.Action == "create" {
-			why[e.Address] = "it may not be whole"
+			why[e.Address] = "it may be incomplete"
 		}
 	}
 	return why

@@ -32,20 +32,20 @@ func TestSearchOne(t *testing.T) {
 		open     bool
 		says     string
 	}{
-		"made":                                 {networks: 1, seen: true, found: true, says: "was in flight (create), and the cloud has it"},
+		"made":                                 {networks: 1, seen: true, found: true, says: "was in flight (create), and it exists in the cloud"},
 		"made, and not seen to begin":          {networks: 1, found: true},
-		"not made":                             {seen: true, says: "the cloud has nothing that could be it: the next apply makes it"},
+		"not made":                             {seen: true, says: "nothing in the cloud matches it: the next apply creates it"},
 		"not made, nor seen to begin":          {},
-		"made twice":                           {networks: 2, seen: true, open: true, says: "2 in the cloud could be it: "},
-		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and the cloud has it"},
-		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing that could be it"},
+		"made twice":                           {networks: 2, seen: true, open: true, says: "2 objects in the cloud match it: "},
+		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and it exists in the cloud"},
+		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing in the cloud matches it"},
 		"it is in the state":                   {networks: 1, old: "first", known: true, seen: true, says: "was in flight (create), and is in the state"},
-		"older than the run":                   {networks: 1, seen: true, age: -time.Hour, says: "nothing that could be it"},
-		"beside what it was to replace":        {networks: 2, old: "first", known: true, seen: true, open: true, says: "the cloud has the old one ("},
-		"of an unknown type":                   {kind: "acme_thing", seen: true, open: true, says: "look whether it was made"},
+		"older than the run":                   {networks: 1, seen: true, age: -time.Hour, says: "nothing in the cloud matches it"},
+		"beside what it was to replace":        {networks: 2, old: "first", known: true, seen: true, open: true, says: "the cloud has the old object ("},
+		"of an unknown type":                   {kind: "acme_thing", seen: true, open: true, says: "check whether it was created"},
 		"of an unknown type, and planned only": {kind: "acme_thing"},
-		"with no way to ask":                   {networks: 1, seen: true, blind: true, open: true, says: "look whether it was made"},
-		"in the state, with no way to ask":     {old: "gone", seen: true, blind: true, open: true, says: "look whether it was made"},
+		"with no way to ask":                   {networks: 1, seen: true, blind: true, open: true, says: "check whether it was created"},
+		"in the state, with no way to ask":     {old: "gone", seen: true, blind: true, open: true, says: "check whether it was created"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
@@ -105,8 +105,8 @@ func TestSearchUndated(t *testing.T) {
 		open bool
 		says string
 	}{
-		database:     {open: true, says: "test: a.b was to be made, and app in the cloud could be it or be older: the cloud does not tell its age\n"},
-		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and the cloud has it\n"},
+		database:     {open: true, says: "test: a.b was to be created, and app in the cloud matches it but may be older: the cloud does not report its age\n"},
+		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and it exists in the cloud\n"},
 	} {
 		d := testkit.New(t)
 		d.WithOVH()
@@ -202,7 +202,7 @@ func TestSearchNothing(t *testing.T) {
 	if err != nil || found != nil || unknown != nil {
 		t.Errorf("%v, %v, %v", found, unknown, err)
 	}
-	d.Says("a.b was in flight (update): the next plan says what is left to do")
+	d.Says("a.b was in flight (update): the next plan shows what is left to do")
 }
 
 // A search is for creates: those that a cloud can be asked for, begun or only planned, and of
@@ -223,7 +223,7 @@ func TestNewSearch(t *testing.T) {
 	if len(s.begun) != 1 || !s.begun[testkit.Network+".begun"] {
 		t.Errorf("begun: %v", s.begun)
 	}
-	d.Says("test: " + testkit.Network + ".old was in flight (delete): the next plan says what is left to do\n")
+	d.Says("test: " + testkit.Network + ".old was in flight (delete): the next plan shows what is left to do\n")
 }
 
 // What no cloud can be asked for was made if it is in the state, unless something was there
@@ -240,7 +240,7 @@ func TestNotFindable(t *testing.T) {
 	if unknown := s.notFindable(); !slices.Equal(unknown, []string{"acme_thing.replaced", "acme_thing.open"}) {
 		t.Errorf("unknown: %q", unknown)
 	}
-	for name, says := range map[string]string{"made": ", and is in the state", "replaced": ": look whether it was made", "open": ": look whether it was made"} {
+	for name, says := range map[string]string{"made": ", and is in the state", "replaced": ": check whether it was created", "open": ": check whether it was created"} {
 		d.Says("test: acme_thing." + name + " was in flight (create)" + says + "\n")
 	}
 }
@@ -271,7 +271,7 @@ func TestSearchAll(t *testing.T) {
 	if !slices.Equal(unknown, []string{testkit.Network + ".twice"}) {
 		t.Errorf("unknown: %q", unknown)
 	}
-	d.Says(testkit.Network + ".one was in flight (create), and the cloud has it\n")
+	d.Says(testkit.Network + ".one was in flight (create), and it exists in the cloud\n")
 	s.clouds, d.Credentials["OS_AUTH_URL"] = clouds.Of(d.Run), "http://127.0.0.1:9/"
 	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
 		t.Errorf("without a cloud: %v, %v", found, unknown)
@@ -289,7 +289,7 @@ func TestNotWhole(t *testing.T) {
 	for _, address := range []string{"a.user", "a.whole", "a.group", "a.net", "a.none"} {
 		entries = append(entries, journal.Entry{Address: address, Action: "create"})
 	}
-	const password, part = "its password is not known", "it may not be whole"
+	const password, part = "its password is not known", "it may be incomplete"
 	updates := slices.Clone(entries)
 	for i := range updates {
 		updates[i].Action = "update"

@@ -13,16 +13,16 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Unlock takes away the locks of runs that are dead. It shows each holder, and refuses one that is
-// alive or unknown.
+// Unlock removes the locks of dead runs. It shows each holder, and refuses if the holder is alive
+// or unknown.
 func Unlock() run.Command {
 	var lockID string
 	return run.Command{
 		Name:  "unlock",
-		Help:  "show the holder of a lock, and take away the lock of a dead run",
+		Help:  "show the holder of a lock, and remove the lock of a dead run",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&lockID, "lock-id", "", "the lock to take away although its holder is not known to be dead")
+			f.StringVar(&lockID, "lock-id", "", "ID of a lock to remove although its holder is not known to be dead")
 		},
 		Run: func(ctx context.Context, r *run.Run) error { return unlock(ctx, r, lockID) },
 	}
@@ -65,11 +65,11 @@ func unlockLayer(ctx context.Context, l *layer.Layer, lockID string) error {
 	return nil
 }
 
-// unlockHTTP takes away the lock that lockID names. A server of the http protocol tells the ID
-// only to those whom it refuses.
+// unlockHTTP removes the lock with the ID lockID. A server of the http protocol reports the ID only
+// to clients that it refuses.
 func unlockHTTP(ctx context.Context, layers []*layer.Layer, lockID string) error {
 	if lockID == "" || len(layers) != 1 {
-		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be taken away by its ID, and one layer at a time")
+		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be removed by its ID, and one layer at a time")
 	}
 	l := layers[0]
 	if err := l.Init(ctx); err != nil {

@@ -28,12 +28,12 @@ func TestUnlock(t *testing.T) {
 			d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
 			d.LockAs("of-dead")
 		}, says: []string{"test: locked by root@host since ", ", lock of-dead)\ntest: unlocked\n"}},
-		"of nobody that is known": {before: func(d *testkit.Desk) { d.LockAs("laptop") }, message: "nothing shows that root@host is dead", hint: "--lock-id=laptop",
+		"of nobody that is known": {before: func(d *testkit.Desk) { d.LockAs("laptop") }, message: "it is not known whether root@host is dead", hint: "--lock-id=laptop",
 			says: []string{"test: locked by root@host since "}, lock: "laptop"},
 		"beside one at work": {before: func(d *testkit.Desk) {
 			d.Other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
 			d.LockAs("of-you")
-		}, message: "run you (apply, begun", hint: "wait until it ends", lock: "of-you"},
+		}, message: "run you (apply, started", hint: "wait until it ends", lock: "of-you"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
@@ -118,7 +118,7 @@ func TestUnlockHTTP(t *testing.T) {
 			d.OnlyLayer = c.layer
 			err := unlock(t.Context(), d.Opened(), c.lockID)
 			if c.lockID == "" || c.more != "" && c.layer == "" {
-				must.Refuse(t, err, "over HTTP, a lock can only be taken away by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
+				must.Refuse(t, err, "over HTTP, a lock can only be removed by its ID, and one layer at a time", "--lock-id=<the ID that a refused apply names>")
 			} else if !errors.Is(err, tofu.ErrNotStarted) || !strings.Contains(err.Error(), "not started: init") {
 				t.Errorf("got %v", err)
 			}

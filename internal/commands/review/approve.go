@@ -18,22 +18,22 @@ import (
 
 type approveOptions struct {
 	plan       sealedplan.Source
-	signingKey string // file of the reviewer's private SSH key
-	signature  string // file of a signature that ssh-keygen made
+	signingKey string // file with the reviewer's private SSH key
+	signature  string // file with a signature made by ssh-keygen
 }
 
-// Approve signs the digest of a plan with a reviewer's key, or takes a signature that ssh-keygen
-// made.
+// Approve signs the digest of a plan with a reviewer's key, or accepts a signature made by
+// ssh-keygen.
 func Approve() run.Command {
 	var o approveOptions
 	return run.Command{
-		Name: "approve", Help: "sign the plan that is kept for these files, or one that was exported",
+		Name: "approve", Help: "sign the plan stored for these files, or an exported one",
 		Opens: run.State, Reads: true,
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan, instead of the plan that is kept")
+			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan, instead of the stored plan")
 			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan")
-			f.StringVar(&o.signingKey, "signing-key", "/run/secrets/signing-key", "file of the reviewer's private SSH key")
-			f.StringVar(&o.signature, "signature", "/run/signature", "file of a signature that ssh-keygen made")
+			f.StringVar(&o.signingKey, "signing-key", "/run/secrets/signing-key", "file with the reviewer's private SSH key")
+			f.StringVar(&o.signature, "signature", "/run/signature", "file with a signature made by ssh-keygen")
 		},
 		Run: func(ctx context.Context, r *run.Run) error { return approve(ctx, r, o) },
 	}
@@ -45,7 +45,7 @@ func approve(ctx context.Context, r *run.Run, o approveOptions) error {
 		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "environment %s names no reviewers", r.Env)
 	}
 	if source.Digest == "" {
-		return refusal.New("dagger call plan --env="+r.Env+" --keep   # shows it", "no digest is named")
+		return refusal.New("dagger call plan --env="+r.Env+" --keep   # shows it", "no digest was given")
 	}
 	if err := source.CheckDigest(r); err != nil {
 		return err
@@ -70,7 +70,7 @@ func approve(ctx context.Context, r *run.Run, o approveOptions) error {
 	return nil
 }
 
-// signatureOf is the signature that was given, or one made with the key that was given.
+// signatureOf returns the given signature, or one made with the given key.
 func signatureOf(r *run.Run, o approveOptions) ([]byte, error) {
 	signature, err := os.ReadFile(o.signature)
 	if err == nil {
@@ -85,7 +85,7 @@ func signatureOf(r *run.Run, o approveOptions) ([]byte, error) {
 		digest, approval.Namespace, r.Env, o.plan.Options(r), digest)
 	data, err := os.ReadFile(o.signingKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refusal.New(withKey, "neither a key nor a signature is given")
+		return nil, refusal.New(withKey, "neither a key nor a signature was given")
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func signatureOf(r *run.Run, o approveOptions) ([]byte, error) {
 		return nil, refusal.New(bySSH, "%v", err)
 	}
 	if err != nil {
-		return nil, refusal.New(withKey, "the key that is given cannot be used: %v", err)
+		return nil, refusal.New(withKey, "the given key cannot be used: %v", err)
 	}
 	return approval.Sign(digest, key)
 }

@@ -1,4 +1,4 @@
-// Package review has the commands that propose a change and approve it: plan and approve.
+// Package review contains the commands that propose a change and approve it: plan and approve.
 package review
 
 import (
@@ -18,8 +18,8 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Plan shows what an apply would change, and seals it. It takes no lock: it changes nothing, and
-// an apply refuses a plan that the state has moved away from.
+// Plan shows what an apply would change, and seals the plan. It takes no lock: it changes nothing,
+// and an apply refuses an outdated plan.
 func Plan() run.Command {
 	p := &planning{}
 	return run.Command{
@@ -27,8 +27,8 @@ func Plan() run.Command {
 		Opens: run.State, Reads: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&p.sealer.Commit, "commit", "", "commit of the files, for the manifest")
-			f.StringVar(&p.sealer.Base, "base", "", "commit that they are to be merged into, for the manifest")
-			f.BoolVar(&p.sealer.Keep, "keep", false, "keep the sealed plan in the state's bucket")
+			f.StringVar(&p.sealer.Base, "base", "", "commit into which they are to be merged, for the manifest")
+			f.BoolVar(&p.sealer.Keep, "keep", false, "store the sealed plan in the state's bucket")
 			f.DurationVar(&p.sealer.Lifetime, "plan-lifetime", 7*24*time.Hour, "time after which the sealed plan is refused")
 		},
 		Run:     p.run,
@@ -39,7 +39,7 @@ func Plan() run.Command {
 // planning is one plan of an environment.
 type planning struct {
 	sealer sealedplan.Sealer
-	layers []report.Layer // that were planned
+	layers []report.Layer // the planned layers
 }
 
 func (p *planning) run(ctx context.Context, r *run.Run) error {
@@ -72,8 +72,8 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 	return nil
 }
 
-// propose shows the plan of one layer, and seals it. With after, the name of an earlier layer that
-// changes, it is made again when that has been applied.
+// propose shows the plan of one layer and seals it. If after names an earlier layer that changes,
+// this layer is planned again after that layer is applied.
 func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
 	layer := report.Layer{Name: l.Name, Summary: summary, Warnings: l.Warnings}
 	l.Show(summary)
@@ -85,8 +85,8 @@ func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Sum
 	return p.sealer.Seal(ctx, l, summary, after)
 }
 
-// summary leaves summary.json for the comment, and returns its Markdown. A plan that failed has
-// one, too.
+// summary writes summary.json for the comment, and returns its Markdown. A failed plan also has
+// one.
 func (p *planning) summary(r *run.Run) (string, error) {
 	e := report.Environment{Version: report.Version, Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
 	e = e.Masked(r.Mask.String)

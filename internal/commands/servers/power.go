@@ -27,14 +27,14 @@ func Start() run.Command {
 	}
 }
 
-// Stop shuts every server down. Nothing on them is lost, and an apply starts them again.
+// Stop shuts down every server. Nothing on them is lost, and an apply starts them again.
 func Stop() run.Command {
 	var confirm string
 	return run.Command{
-		Name: "stop", Help: "shut the servers of an environment down",
+		Name: "stop", Help: "shut down the servers of an environment",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&confirm, "confirm", "", "the environment's name once more, if it is protected")
+			f.StringVar(&confirm, "confirm", "", "the environment's name, as confirmation, if it is protected")
 		},
 		Run: func(ctx context.Context, r *run.Run) error {
 			servers, databases, err := machines(ctx, r)
@@ -48,7 +48,7 @@ func Stop() run.Command {
 
 func stop(ctx context.Context, r *run.Run, servers, databases []machine, confirm string) error {
 	if r.Environment.Protected {
-		if err := r.Confirmed(confirm, fmt.Sprintf("environment %s is protected, and stop shuts its servers down", r.Env)); err != nil {
+		if err := r.Confirmed(confirm, fmt.Sprintf("environment %s is protected, and stop shuts down its servers", r.Env)); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machine, confirm
 		return err
 	}
 	for _, m := range databases {
-		fmt.Fprintf(&r.Report, "%s is a managed database: it cannot be stopped, keeps running and is charged\n", printable.Terminal(m.name))
+		fmt.Fprintf(&r.Report, "%s is a managed database: it cannot be stopped, keeps running and is still charged\n", printable.Terminal(m.name))
 	}
 	return nil
 }

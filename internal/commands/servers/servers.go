@@ -1,4 +1,5 @@
-// Package servers has the commands for the machines of an environment: status, start, stop and ssh.
+// Package servers contains the commands for the machines of an environment: status, start, stop and
+// ssh.
 package servers
 
 import (
@@ -12,16 +13,16 @@ import (
 	"slipway/internal/run"
 )
 
-// A machine is a resource in the state that runs and can be looked at.
+// A machine is a resource in the state that runs and whose status can be queried.
 type machine struct {
 	address string // in the state
 	id      string
 	name    string
 
-	project, engine string // of a database
+	project, engine string // only for a database
 }
 
-// machines finds the servers and the managed databases in the environment's states.
+// machines returns the servers and the managed databases in the environment's states.
 func machines(ctx context.Context, r *run.Run) (servers, databases []machine, err error) {
 	err = layer.Each(ctx, r, func(l *layer.Layer) error {
 		recorded, err := l.Recorded(ctx)
@@ -32,7 +33,7 @@ func machines(ctx context.Context, r *run.Run) (servers, databases []machine, er
 	return servers, databases, err
 }
 
-// machinesIn finds them in one state.
+// machinesIn returns those in one state.
 func machinesIn(recorded map[string]*tfjson.StateResource) (servers, databases []machine) {
 	for _, address := range slices.Sorted(maps.Keys(recorded)) {
 		resource := recorded[address]

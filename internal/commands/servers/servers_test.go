@@ -51,12 +51,12 @@ func TestServers(t *testing.T) {
 	d.Environment.Protected = true
 	confirm := ""
 	halt := func() error { return stop(t.Context(), d.Run, servers, databases, confirm) }
-	must.Refuse(t, halt(), "environment test is protected, and stop shuts its servers down", "dagger call stop --env=test --confirm=test")
+	must.Refuse(t, halt(), "environment test is protected, and stop shuts down its servers", "dagger call stop --env=test --confirm=test")
 	status(openstack.Active)
 	confirm = "test"
 	must.Do(t, halt())
 	status(openstack.Shutoff)
-	d.Says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is charged\n")
+	d.Says("backend is stopped\ndb is a managed database: it cannot be stopped, keeps running and is still charged\n")
 	confirm, d.Environment.Protected = "", false
 	must.Do(t, halt())
 

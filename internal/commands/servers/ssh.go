@@ -13,11 +13,11 @@ import (
 	"slipway/internal/run"
 )
 
-// SSH opens a shell on a host, whose key is checked.
+// SSH opens a shell on a host after checking its host key.
 func SSH() run.Command {
 	var host string
 	return run.Command{
-		Name: "ssh", Help: "open a shell on a host of an environment, whose key is checked",
+		Name: "ssh", Help: "open a shell on a host of an environment, after checking its host key",
 		Opens: run.State,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&host, "host", "", "name of the host, if there are several")
@@ -46,7 +46,7 @@ func logIn(ctx context.Context, r *run.Run, host string) error {
 	}
 	key, err := hosts.PrivateKey(r)
 	if err == nil && key == nil {
-		err = refusal.New(r.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the key to its hosts", r.Env, hosts.OperatorKey)
+		err = refusal.New(r.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, hosts.OperatorKey)
 	}
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func logIn(ctx context.Context, r *run.Run, host string) error {
 	return remote.Terminal(ctx, client)
 }
 
-// choose returns the host that was named, or the only one.
+// choose returns the named host, or the only one.
 func choose(r *run.Run, all []remote.Host, name string) (remote.Host, error) {
 	var names []string
 	for _, h := range all {

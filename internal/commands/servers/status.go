@@ -11,10 +11,10 @@ import (
 	"slipway/internal/run"
 )
 
-// Status shows the servers and databases of an environment, and whether they run.
+// Status shows the servers and databases of an environment and their status.
 func Status() run.Command {
 	return run.Command{
-		Name: "status", Help: "show the servers and databases of an environment, and whether they run",
+		Name: "status", Help: "show the servers and databases of an environment, and whether they are running",
 		Opens: run.State, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
 			servers, databases, err := machines(ctx, r)
@@ -37,7 +37,7 @@ func showMachines(ctx context.Context, r *run.Run, servers, databases []machine)
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable.Terminal(m.name), printable.Terminal(strings.ToLower(status)), printable.Terminal(address), printable.Terminal(m.address))
 	}
 	clouds := clouds.Of(r)
-	// Whoever has only one kind needs no credentials for the other.
+	// An environment with only one kind needs no credentials for the other.
 	if len(servers) > 0 {
 		cloud, err := clouds.OpenStack(ctx)
 		if err != nil {
