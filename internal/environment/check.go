@@ -25,6 +25,9 @@ var (
 	credentialPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 )
 
+// ValidName reports whether an environment can have this name.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
 // check validates the decoded file against the rules and the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
 	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkReview, s.checkDrift} {

@@ -202,7 +202,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 		}
 		return nil, refuse(printable.Line(didYouMean(name, known)+"the environments are "+enumerate(known)), "there is no environment %q", name)
 	}
-	if !namePattern.MatchString(name) {
+	if !ValidName(name) {
 		return nil, refuse("rename the folder, lower-case letters, digits and dashes, at most 32: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
 	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}

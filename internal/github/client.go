@@ -23,6 +23,7 @@ import (
 
 	"slipway/internal/redact"
 	"slipway/internal/refusal"
+	"slipway/internal/wait"
 )
 
 // Options say which GitHub to talk to, and as whom.
@@ -80,7 +81,7 @@ func New(o Options) (*Client, error) {
 	client.CheckRedirect = sameHost
 	c := &Client{wait: o.Wait, secrets: redact.New(o.Token), graphql: root.JoinPath("graphql").String()}
 	if c.wait == nil {
-		c.wait = sleep
+		c.wait = wait.For
 	}
 	if path, found := strings.CutSuffix(root.Path, "/api/v3/"); found {
 		// GitHub Enterprise Server has GraphQL beside the REST API, not below it.
@@ -116,17 +117,6 @@ func sameHost(r *http.Request, via []*http.Request) error {
 		return errElsewhere
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // A repository is an owner and a name.

@@ -174,18 +174,6 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// TestSleep: without a Wait of its own, a client sleeps no longer than ctx.
-func TestSleep(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if err := sleep(t.Context(), time.Microsecond); err != nil {
-		t.Error(err)
-	}
-}
-
 // once is what is true of a list that holds one thing.
 func once(t *testing.T, comments []githubsim.Comment, want string) {
 	t.Helper()

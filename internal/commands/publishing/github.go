@@ -8,10 +8,10 @@ import (
 	"flag"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
+	"slipway/internal/environment"
 	"slipway/internal/github"
 	"slipway/internal/refusal"
 	"slipway/internal/run"
@@ -77,8 +77,6 @@ func githubClient(r *run.Run, o githubOptions, run github.Context) (*github.Clie
 	return github.New(github.Options{API: run.API, Token: text})
 }
 
-var folderPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-
 // resultFolders returns the environments with results and those that must have results, sorted by
 // name.
 func resultFolders(o githubOptions) ([]string, error) {
@@ -88,12 +86,12 @@ func resultFolders(o githubOptions) ([]string, error) {
 	}
 	names := slices.Clone(o.envs)
 	for _, name := range names {
-		if !folderPattern.MatchString(name) {
+		if !environment.ValidName(name) {
 			return nil, refusal.New("dagger call environments", "%q cannot be the name of an environment", name)
 		}
 	}
 	for _, e := range entries {
-		if e.IsDir() && folderPattern.MatchString(e.Name()) {
+		if e.IsDir() && environment.ValidName(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
