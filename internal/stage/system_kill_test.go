@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"slipway/dev/cloudsim/ovh"
 )
 
 // A killer stands between the applies and the clouds. It lets a request that makes
@@ -110,11 +112,12 @@ func (s *system) inventory() []string {
 	api := s.account()
 	var list func(prefix, path, name string, more ...string)
 	list = func(prefix, path, name string, more ...string) {
-		var ids []string
+		var ids []json.RawMessage // of records they are numbers
 		if err := api.Get(path, &ids); err != nil {
 			s.t.Fatal(err)
 		}
-		for _, id := range ids {
+		for _, raw := range ids {
+			id := strings.Trim(string(raw), `"`)
 			var one map[string]any
 			if err := api.Get(path+"/"+id, &one); err != nil {
 				s.t.Fatal(err)
@@ -127,6 +130,7 @@ func (s *system) inventory() []string {
 		}
 	}
 	list("postgresql", clustersPath, "description", "user", "database")
+	list("record", "/domain/zone/"+ovh.Zone+"/record", "target")
 	slices.Sort(all)
 	return all
 }
