@@ -36,7 +36,7 @@ func (m *Slipway) Starter(
 	ctx context.Context,
 	// Your repository.
 	//
-	// +ignore=[".git", ".slipway", "**/.terraform", "**/node_modules"]
+	// +ignore=["*", "!.env.example", "!.github", "!.gitignore", "!.sops.yaml.example", "!credentials", "!environments", "!modules", "**/.terraform", "**/*.tfstate*"]
 	into *dagger.Directory,
 	// Environment to begin with: local needs no cloud account, test is on OVH.
 	env string,

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"testing"
 
+	"slipway/dev/cloudsim/ovh"
 	"slipway/internal/run"
 )
 
@@ -112,11 +113,12 @@ func (s *system) inventory() []string {
 	api := s.account()
 	var list func(prefix, path, name string, more ...string)
 	list = func(prefix, path, name string, more ...string) {
-		var ids []string
+		var ids []json.RawMessage // of records they are numbers
 		if err := api.Get(path, &ids); err != nil {
 			s.t.Fatal(err)
 		}
-		for _, id := range ids {
+		for _, raw := range ids {
+			id := strings.Trim(string(raw), `"`)
 			var one map[string]any
 			if err := api.Get(path+"/"+id, &one); err != nil {
 				s.t.Fatal(err)
@@ -129,6 +131,7 @@ func (s *system) inventory() []string {
 		}
 	}
 	list("postgresql", clustersPath, "description", "user", "database")
+	list("record", "/domain/zone/"+ovh.Zone+"/record", "target")
 	slices.Sort(all)
 	return all
 }

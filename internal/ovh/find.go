@@ -38,8 +38,8 @@ func (a *Account) Find(ctx context.Context, kind string, values map[string]any, 
 		return nil, nil, false, nil
 	}
 	if kind == record {
-		undated, looked, err = a.findRecords(ctx, values)
-		return nil, undated, looked, err
+		found, looked, err = a.findRecords(ctx, values)
+		return found, nil, looked, err
 	}
 	known := true
 	list := lists[kind](func(attribute string) string {

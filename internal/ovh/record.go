@@ -12,10 +12,11 @@ import (
 const record = "ovh_domain_zone_record"
 
 // findRecords returns the ids of the records with the name, the type and the target that
-// the code says. OVH tells no age of a record, so each may be anybody's.
+// the code says. OVH tells no age of a record; one that is the same in all of this is what
+// the code wants, whoever made it.
 //
 // https://eu.api.ovh.com/console/?section=%2Fdomain&branch=v1#get-/domain/zone/-zoneName-/record
-func (a *Account) findRecords(ctx context.Context, values map[string]any) (undated []string, looked bool, err error) {
+func (a *Account) findRecords(ctx context.Context, values map[string]any) (found []string, looked bool, err error) {
 	text := func(attribute string) string { value, _ := values[attribute].(string); return value }
 	zone, kind, target := text("zone"), text("fieldtype"), text("target")
 	if zone == "" || kind == "" || target == "" {
@@ -41,9 +42,9 @@ func (a *Account) findRecords(ctx context.Context, values map[string]any) (undat
 			return nil, false, fmt.Errorf("look for %s: %w", record, err)
 		}
 		if one.Target == target {
-			undated = append(undated, id)
+			found = append(found, id)
 		}
 	}
-	slices.Sort(undated)
-	return undated, true, nil
+	slices.Sort(found)
+	return found, true, nil
 }
