@@ -8,8 +8,8 @@ import (
 
 // Cloudsim is the simulated cloud that environment local runs on.
 //
-// `dagger call cloudsim up` serves it on port 9000, to look at. Its data outlives
-// the call; a second call at the same time waits until the first has ended.
+// `dagger call cloudsim up` serves it on port 9000 for inspection. Its data survives the call; a
+// second call at the same time waits until the first has ended.
 func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 	program, err := m.cloudsimProgram(ctx)
 	if err != nil {
@@ -26,8 +26,8 @@ func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "--data=/data"}}), nil
 }
 
-// withMachine lets a stage of environment local reach the server of the simulated
-// cloud: a container with a systemd of its own, which plays the oldest there is.
+// withMachine lets a stage of environment local reach the server of the simulated cloud: a
+// container with its own systemd, which plays the oldest server.
 func (m *Slipway) withMachine(ctx context.Context, env string, container *dagger.Container) (*dagger.Container, error) {
 	if env != "local" {
 		return container, nil

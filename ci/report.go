@@ -10,15 +10,14 @@ import (
 
 // Report shows the plans of all environments in one comment on the pull request.
 //
-// The comment is edited in place, and left alone if nothing has changed. The text
-// is printed, too.
+// The comment is edited in place, and left alone if nothing has changed. The text is also printed.
 //
 // +cache="never"
 func (m *Slipway) Report(
 	ctx context.Context,
-	// Folder with a folder for each environment: what plan-files exported.
+	// Folder with one folder per environment: exports of plan-files.
 	plans *dagger.Directory,
-	// Environments that must be there. One that is not, is shown as failed.
+	// Environments that must have results. A missing one is shown as failed.
 	//
 	// +optional
 	envs []string,
@@ -30,7 +29,7 @@ func (m *Slipway) Report(
 	//
 	// +optional
 	token *dagger.Secret,
-	// Print what would be written, and write nothing.
+	// Print what would be written, without writing it.
 	//
 	// +optional
 	dryRun bool,
@@ -38,8 +37,7 @@ func (m *Slipway) Report(
 	return m.toGitHub(ctx, "report", plans, envs, github, token, dryRun)
 }
 
-// toGitHub runs a stage that writes to GitHub. Its container has no other secret
-// than the token.
+// toGitHub runs a stage that writes to GitHub. The token is the only secret in its container.
 func (m *Slipway) toGitHub(ctx context.Context, stage string, results *dagger.Directory, envs []string, github *dagger.Directory, token *dagger.Secret, dryRun bool) (string, error) {
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
@@ -63,8 +61,8 @@ func (m *Slipway) toGitHub(ctx context.Context, stage string, results *dagger.Di
 	return report, err
 }
 
-// withSimulatedGitHub lets a job that was told so talk to the GitHub that is part
-// of the simulated cloud.
+// withSimulatedGitHub connects a job that asks for it to the GitHub that is part of the simulated
+// cloud.
 func (m *Slipway) withSimulatedGitHub(ctx context.Context, container *dagger.Container, github *dagger.Directory) (*dagger.Container, error) {
 	variables, err := github.File("env").Contents(ctx)
 	if err != nil || !strings.Contains(variables, "GITHUB_API_URL=http://cloudsim:") {

@@ -11,9 +11,9 @@ func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
 	return m.program(ctx, "slipway", m.RunnerSource.WithoutDirectory("dev"), "./cmd/slipway")
 }
 
-// Runner is the image of the stage runner and of the simulated cloud, to publish.
+// Runner is the image of the stage runner and of the simulated cloud, for publishing.
 //
-// A pins file that names it as RUNNER spares each fresh engine their build.
+// With a pins file that names it as RUNNER, a new engine need not build them.
 func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	runner, err := m.runner(ctx)
 	if err != nil {
@@ -29,8 +29,7 @@ func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 // programs is the folder of our own programs in every image.
 const programs = "/usr/local/bin/"
 
-// program is one of our own, from the image that the pins file names, or built
-// from its sources.
+// program is one of our own programs, from the image in the pins file, or built from its sources.
 func (m *Slipway) program(ctx context.Context, name string, source *dagger.Directory, pkg string) (*dagger.File, error) {
 	pinned, err := m.pinned(ctx, "RUNNER")
 	if err != nil {
@@ -43,7 +42,7 @@ func (m *Slipway) program(ctx context.Context, name string, source *dagger.Direc
 	if err != nil {
 		return nil, err
 	}
-	// Addressed by its sources and its image: unchanged, it is never built twice.
+	// Cached by its sources and its image: if these are unchanged, it is not built again.
 	return golang.
 		WithDirectory("/src", source).
 		WithWorkdir("/src").

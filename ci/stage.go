@@ -10,8 +10,8 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// stage puts together the container of a stage: the tools, the repository, a
-// tmpfs to work on, and the key.
+// stage returns the container of a stage: the tools, the repository, a tmpfs to work in, and the
+// key.
 func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, error) {
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
@@ -34,26 +34,25 @@ func (m *Slipway) stage(ctx context.Context, env string) (*dagger.Container, err
 	return container, nil
 }
 
-// result is what the stage runner leaves in /out/result.json, as far as it
-// matters here.
+// result is the part of /out/result.json that matters here.
 type result struct {
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error"`
 	Hint     string `json:"hint"`
 }
 
-// effect runs a stage that must really run each time it is called: its name is
-// new each time, so that no layer of an earlier call is taken for it.
+// effect runs a stage that must really run each time it is called: a new name each time keeps the
+// engine from using a cached layer of an earlier call.
 func (m *Slipway) effect(ctx context.Context, env string, container *dagger.Container, args ...string) (*dagger.Container, string, error) {
 	return finish(ctx, container, append(args, "--env="+env, "--run-id="+rand.Text()))
 }
 
-// finish runs the stage and returns its report. How it ended is in the result that
-// the runner leaves, so a run that was killed is never taken for done.
+// finish runs the stage and returns its report. The runner's result says how it ended, so a killed
+// run never counts as done.
 //
-// All is read from the files of the container. The exit code and the output that the
-// engine keeps are apart from these: when it needs room, it may delete the one before
-// the other was read, and would run the stage again.
+// Everything is read from the container's files. The engine stores the exit code and the output
+// separately: when it needs space, it may delete one before the other was read, and would run the
+// stage again.
 func finish(ctx context.Context, container *dagger.Container, args []string) (*dagger.Container, string, error) {
 	const reportFile = "/run/report"
 	done := container.WithExec(append([]string{"slipway"}, args...), dagger.ContainerWithExecOpts{Expect: dagger.ReturnTypeAny, RedirectStdout: reportFile})

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// chooser is what the instrumented code asks.
+// chooser is the function that the instrumented code calls.
 const chooser = `package %s
 
 import (
@@ -48,15 +48,15 @@ func slipwayMutant(id int) bool {
 }
 `
 
-// A test is one that the mutants meet.
+// A test is a test that is run with mutants.
 type test struct {
 	name    string
 	takes   time.Duration
 	reaches map[int]bool
 }
 
-// run returns the mutants of a target that no test notices, and how many there are, of those
-// whose name matches.
+// run returns the mutants of a target that no test notices, and the total number of mutants, among
+// those whose name matches.
 func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, all int, err error) {
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -105,7 +105,7 @@ func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, 
 	return left, len(mutants), nil
 }
 
-// build compiles the tests of a target with all of its mutants in them.
+// build compiles the tests of a target with all of its mutants.
 func (t target) build(work string) (binary string, mutants []mutant, err error) {
 	sources, err := t.sources()
 	if err != nil {
@@ -157,8 +157,7 @@ func (t target) build(work string) (binary string, mutants []mutant, err error) 
 
 var packageName = regexp.MustCompile(`(?m)^package (\w+)`)
 
-// tests runs every test alone, without a mutant, and returns those that pass, the quick
-// ones first.
+// tests runs every test alone, without a mutant, and returns the tests that pass, fastest first.
 func (t target) tests(binary, work string) ([]test, error) {
 	// The seeds of a fuzz test are tests.
 	list := exec.CommandContext(context.Background(), binary, "-test.list", "^(Test|Fuzz)")
@@ -196,7 +195,7 @@ func (t target) tests(binary, work string) ([]test, error) {
 // trace runs a test without a mutant.
 func (t target) trace(binary, work, name string) (test, error) {
 	trace := filepath.Join(work, "trace-"+name)
-	// What a test starts may be another user, whom the umask is not to keep out.
+	// A test's subprocess may run as another user, whom the umask must not keep out.
 	if err := errors.Join(os.WriteFile(trace, nil, 0o600), os.Chmod(trace, 0o666)); err != nil {
 		return test{}, err
 	}
@@ -225,11 +224,11 @@ func (t target) command(ctx context.Context, binary string, names []string, envi
 	return cmd
 }
 
-// killers remember which tests noticed a mutant of a function: the next one of that function
-// meets them first.
+// killers remember which tests noticed a mutant of a function: they run first for that function's
+// next mutant.
 type killers struct {
 	sync.Mutex
-	of map[string][]string // by file and function, the latest first
+	of map[string][]string // by file and function, latest first
 }
 
 func (k *killers) add(m mutant, names []string) {
@@ -240,7 +239,7 @@ func (k *killers) add(m mutant, names []string) {
 	k.of[key] = append(slices.Clone(names), earlier...)
 }
 
-// first returns the tests that reach a mutant, in the order in which it meets them.
+// first returns the tests that reach a mutant, in the order in which they run.
 func (k *killers) first(m mutant, tests []test) []test {
 	k.Lock()
 	defer k.Unlock()
@@ -258,8 +257,8 @@ func (k *killers) first(m mutant, tests []test) []test {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
-// noticed says whether a test that reaches the mutant fails with it. One that takes much
-// longer than without has failed, too.
+// noticed reports whether a test that reaches the mutant fails with it. A test that takes much
+// longer than without the mutant has failed, too.
 func (t target) noticed(binary string, m mutant, tests []test, known *killers, budget time.Duration) bool {
 	var batch []string
 	var takes, spent time.Duration
@@ -284,7 +283,7 @@ func (t target) noticed(binary string, m mutant, tests []test, known *killers, b
 			break
 		}
 		batch, takes = append(batch, one.name), takes+one.takes
-		// Quick ones go together.
+		// Fast tests run together.
 		if takes > time.Second && try() {
 			return true
 		}
