@@ -119,7 +119,7 @@ func TestBlackBoxRefuses(t *testing.T) {
 					p.t.Fatal(err)
 				}
 			},
-			code: run.BadInput, says: []string{"etc is a symbolic link out of the repository"},
+			code: run.BadInput, says: []string{"etc is a symbolic link that leads out of the repository"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -196,7 +196,7 @@ func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) 
 
 // Claim ensures that the plan is applied only once: it refuses a plan that another run has claimed.
 // The returned function releases the claim, for a run that has not started.
-func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack func(context.Context) error, err error) {
+func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (release func(context.Context) error, err error) {
 	key := claimKey(l, p.Manifest)
 	by, err := l.Store.Claim(ctx, key, []byte(l.ID))
 	if err != nil {

@@ -52,9 +52,9 @@ func (s *state) settle(now time.Time) bool {
 	return s.Status != before
 }
 
-// Mend makes every cluster READY immediately, even one that a fault rule keeps in CREATING or in
+// Repair makes every cluster READY immediately, even one that a fault rule keeps in CREATING or in
 // ERROR, as OVH's support would.
-func (c *Cloud) Mend() error {
+func (c *Cloud) Repair() error {
 	return c.records.Update(func(tx *bolt.Tx) error {
 		all, err := where(tx, func(k *cluster) bool { return k.State.Status != "DELETING" })
 		for _, k := range all {

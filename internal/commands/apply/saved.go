@@ -139,14 +139,14 @@ func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source se
 	if l.Store == nil {
 		return applyPlan(ctx, l)
 	}
-	giveBack, err := source.Claim(ctx, l, p)
+	release, err := source.Claim(ctx, l, p)
 	if err != nil {
 		return nil, err
 	}
 	outputs, err := applyPlan(ctx, l)
 	var held *refusal.Error
 	if errors.As(err, &held) { // another run has the lock, and nothing was started
-		err = errors.Join(err, giveBack(context.WithoutCancel(ctx)))
+		err = errors.Join(err, release(context.WithoutCancel(ctx)))
 	}
 	return outputs, err
 }
