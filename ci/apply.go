@@ -8,7 +8,7 @@ import (
 
 // Up takes an environment from nothing to running: bootstrap, then apply.
 //
-// What is done already is not done again.
+// It skips what is already done.
 //
 // +cache="never"
 func (m *Slipway) Up(
@@ -23,7 +23,7 @@ func (m *Slipway) Up(
 	return t.report(ctx, "up")
 }
 
-// Bootstrap makes the store of a state, and refuses one that keeps no lock.
+// Bootstrap creates the store of a state, and refuses a store without working locks.
 //
 // +cache="never"
 func (m *Slipway) Bootstrap(
@@ -34,10 +34,10 @@ func (m *Slipway) Bootstrap(
 	return m.call(ctx, env, "bootstrap")
 }
 
-// Apply makes the infrastructure what the code says, and shows the outputs.
+// Apply makes the infrastructure match the code, and shows the outputs.
 //
-// Without a plan it makes one itself. A protected environment takes only a plan
-// that was made before, by `plan --keep` or `plan-files`, and whose digest is named.
+// Without a plan it makes one itself. A protected environment only accepts a plan that was made
+// beforehand with `plan --keep` or `plan-files`, together with its digest.
 //
 // +cache="never"
 func (m *Slipway) Apply(
@@ -48,19 +48,19 @@ func (m *Slipway) Apply(
 	//
 	// +optional
 	layer string,
-	// What plan-files left: apply this plan and no other.
+	// Results of plan-files: apply this plan and no other.
 	//
 	// +optional
 	plan *dagger.Directory,
-	// Apply the plan that is kept in the state's bucket for exactly these files.
+	// Apply the plan stored in the state's bucket for exactly these files.
 	//
 	// +optional
 	reviewed bool,
-	// Digest of the plan that was reviewed: apply that one and no other.
+	// Digest of the reviewed plan: apply only that plan.
 	//
 	// +optional
 	digest string,
-	// Addresses that a protected environment may lose, with commas between.
+	// Comma-separated addresses that a protected environment may lose.
 	//
 	// +optional
 	allowDestroy string,
@@ -80,14 +80,14 @@ func (m *Slipway) Apply(
 	return t.report(ctx, "apply", flags...)
 }
 
-// Destroy takes away all that the code made, the last layer first.
+// Destroy deletes everything that the code created, the last layer first.
 //
 // +cache="never"
 func (m *Slipway) Destroy(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// The environment's name once more.
+	// The environment's name, as confirmation.
 	//
 	// +optional
 	confirm string,
@@ -95,7 +95,7 @@ func (m *Slipway) Destroy(
 	//
 	// +optional
 	layer string,
-	// Addresses that a protected environment may lose, with commas between.
+	// Comma-separated addresses that a protected environment may lose.
 	//
 	// +optional
 	allowDestroy string,
@@ -103,18 +103,18 @@ func (m *Slipway) Destroy(
 	return m.call(ctx, env, "destroy", "--layer="+layer, "--confirm="+confirm, "--allow-destroy="+allowDestroy)
 }
 
-// Down takes away all that the code made, and the plans that are kept of it.
+// Down deletes everything that the code created, and its stored plans.
 //
 // +cache="never"
 func (m *Slipway) Down(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// The environment's name once more.
+	// The environment's name, as confirmation.
 	//
 	// +optional
 	confirm string,
-	// Addresses that a protected environment may lose, with commas between.
+	// Comma-separated addresses that a protected environment may lose.
 	//
 	// +optional
 	allowDestroy string,

@@ -6,26 +6,26 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Approve signs the plan that is kept for exactly these files, or one that was exported.
+// Approve signs the plan stored for exactly these files, or an exported one.
 //
-// Where environment.yaml names reviewers, an apply asks for the signature of one.
+// If environment.yaml lists reviewers, an apply requires the signature of one of them.
 //
 // +cache="never"
 func (m *Slipway) Approve(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// Digest of the plan, as `plan` shows it.
+	// Digest of the plan, as shown by `plan`.
 	digest string,
 	// Private SSH key of a reviewer, such as file://~/.ssh/id_ed25519.
 	//
 	// +optional
 	key *dagger.Secret,
-	// Signature that `ssh-keygen -Y sign -n slipway-plan` made, instead of a key.
+	// Signature made with `ssh-keygen -Y sign -n slipway-plan`, instead of a key.
 	//
 	// +optional
 	signature *dagger.File,
-	// What plan-files left, instead of the plan that is kept.
+	// Results of plan-files, instead of the stored plan.
 	//
 	// +optional
 	plan *dagger.Directory,

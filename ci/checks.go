@@ -2,15 +2,14 @@ package main
 
 import "context"
 
-// The checks need no secret, and are as good the second time: they are cached by
-// what they read.
+// The checks need no secret and depend only on the files that they read, so they are cached.
 
 // Environments lists the environments and checks the file of each.
 func (m *Slipway) Environments(ctx context.Context) (string, error) {
 	return m.check(ctx, "environments")
 }
 
-// Fmt names the files that have not OpenTofu's standard form.
+// Fmt lists the files that are not in OpenTofu's standard format.
 func (m *Slipway) Fmt(ctx context.Context) (string, error) {
 	return m.check(ctx, "fmt")
 }
@@ -18,7 +17,7 @@ func (m *Slipway) Fmt(ctx context.Context) (string, error) {
 // Validate checks the code of every environment, or of one.
 func (m *Slipway) Validate(
 	ctx context.Context,
-	// Folder below environments/; all without it.
+	// Folder below environments/. Default: all of them.
 	//
 	// +optional
 	env string,
@@ -31,12 +30,12 @@ func (m *Slipway) Test(ctx context.Context) (string, error) {
 	return m.check(ctx, "test")
 }
 
-// tflint is built from its module, which the checksum database vouches for.
+// tflint is built from its module, which the checksum database verifies.
 //
 // renovate: datasource=go depName=github.com/terraform-linters/tflint
 const tflint = "github.com/terraform-linters/tflint@v0.64.0"
 
-// Lint looks for mistakes that OpenTofu itself does not see, by tflint.
+// Lint looks for mistakes that OpenTofu itself does not detect, with tflint.
 //
 // Its first call on an engine builds tflint, which takes a minute or two.
 func (m *Slipway) Lint(ctx context.Context) (string, error) {

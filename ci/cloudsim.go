@@ -8,8 +8,8 @@ import (
 
 // Cloudsim is the simulated cloud that environment local runs on.
 //
-// `dagger call cloudsim up` serves it on port 9000, to look at. Its data outlives
-// the call; a second call at the same time waits until the first has ended.
+// `dagger call cloudsim up` serves it on port 9000 for inspection. Its data survives the call; a
+// second call at the same time waits until the first has ended.
 func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 	program, err := m.cloudsimProgram(ctx)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Drift looks whether environments still are what their code says.
+// Drift checks whether environments still match their code.
 //
-// It tells what was changed in the cloud apart from code that is not applied. It
-// fails if one of them could not be looked at.
+// It reports what was changed in the cloud, and separately what is in the code but not applied yet.
+// It fails if an environment could not be checked.
 //
 // +cache="never"
 func (m *Slipway) Drift(
@@ -22,7 +22,7 @@ func (m *Slipway) Drift(
 	//
 	// +optional
 	env string,
-	// Keep an issue for each environment that is not what its code says.
+	// Keep an issue for each environment that does not match its code.
 	//
 	// +optional
 	issue bool,
@@ -34,7 +34,7 @@ func (m *Slipway) Drift(
 	//
 	// +optional
 	token *dagger.Secret,
-	// Print the issues that would be written, and write none.
+	// Print the issues that would be written, without writing them.
 	//
 	// +optional
 	dryRun bool,
@@ -74,7 +74,7 @@ func (m *Slipway) Drift(
 	return text, nil
 }
 
-// A driftCheck is what became of one environment's.
+// A driftCheck is the result of one environment's check.
 type driftCheck struct {
 	out    *dagger.Directory // nil: nothing
 	text   string

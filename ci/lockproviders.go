@@ -8,13 +8,13 @@ import (
 
 // LockProviders writes .terraform.lock.hcl: the providers' checksums, for Linux and macOS.
 //
-// It asks their registries, and needs no credentials. `-y` writes the files into the
-// checkout. From then on every other build of a provider is refused.
+// It queries the providers' registries and needs no credentials. `-y` writes the files into the
+// checkout. From then on, any other build of a provider is refused.
 //
 // +cache="never"
 func (m *Slipway) LockProviders(
 	ctx context.Context,
-	// Folder below environments/; all without it.
+	// Folder below environments/. Default: all of them.
 	//
 	// +optional
 	env string,

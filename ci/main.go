@@ -4,8 +4,8 @@ package main
 
 import "dagger/slipway/internal/dagger"
 
-// Slipway holds what all functions share. Defaults for its arguments can stand
-// in .env, under the argument's name in capitals.
+// Slipway contains what all functions share. Defaults for its arguments can be set in .env, under
+// the argument's name in capitals.
 type Slipway struct {
 	// +private
 	Source *dagger.Directory
@@ -25,19 +25,19 @@ func New(
 	// +defaultPath="/"
 	// +ignore=[".git", ".slipway", ".env", "**/.terraform", "**/node_modules", "**/*.tfstate*", "ci", "cmd", "internal", "dev", "e2e", "docs"]
 	source *dagger.Directory,
-	// Age identity that opens the credentials: AGEKEY=file://… in .env.
+	// Age identity that decrypts the credentials: AGEKEY=file://… in .env.
 	//
 	// +optional
 	ageKey *dagger.Secret,
-	// Pins file that names the images, for a machine that serves its own.
+	// Pins file with the images, for a machine that serves its own.
 	//
 	// +optional
 	pins *dagger.File,
-	// Go module proxy from which the stage runner is built, if not the public one.
+	// Go module proxy for building the stage runner, if not the public one.
 	//
 	// +optional
 	goproxy string,
-	// Volume that keeps the data of environment local: each checkout has its own.
+	// Volume with the data of environment local: each checkout has its own.
 	//
 	// +default="slipway-local"
 	localData string,

@@ -10,7 +10,7 @@ import (
 
 // Pins looks up the pinned tags and returns the pins file with today's digests.
 //
-// Follow it by `export --path=ci/pins.env`.
+// Append `export --path=ci/pins.env`.
 //
 // +cache="never"
 func (m *Slipway) Pins(ctx context.Context) (*dagger.File, error) {
@@ -33,7 +33,7 @@ func (m *Slipway) Pins(ctx context.Context) (*dagger.File, error) {
 	return dag.File("pins.env", resolved.String()), nil
 }
 
-// image starts a container from the pin of that name.
+// image starts a container from the pin with that name.
 func (m *Slipway) image(ctx context.Context, name string) (*dagger.Container, error) {
 	reference, err := m.reference(ctx, name)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *Slipway) image(ctx context.Context, name string) (*dagger.Container, er
 	return dag.Container().From(reference), nil
 }
 
-// reference is the image that the pins file has for name, with its digest.
+// reference returns the image for name in the pins file, with its digest.
 func (m *Slipway) reference(ctx context.Context, name string) (string, error) {
 	reference, err := m.pinned(ctx, name)
 	if err == nil && reference == "" {
@@ -51,7 +51,7 @@ func (m *Slipway) reference(ctx context.Context, name string) (string, error) {
 	return reference, err
 }
 
-// pinned is reference for an image that the pins file need not have.
+// pinned is reference for an image that need not be in the pins file.
 func (m *Slipway) pinned(ctx context.Context, name string) (string, error) {
 	text, err := m.PinsFile.Contents(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ func (m *Slipway) Plan(
 	//
 	// +optional
 	layer string,
-	// Keep the sealed plan in the state's bucket, for an apply of what was reviewed.
+	// Store the sealed plan in the state's bucket, to apply it after its review.
 	//
 	// +optional
 	keep bool,
@@ -25,7 +25,7 @@ func (m *Slipway) Plan(
 	//
 	// +optional
 	commit string,
-	// Commit that they are to be merged into, for the record.
+	// Commit into which they are to be merged, for the record.
 	//
 	// +optional
 	base string,
@@ -37,10 +37,10 @@ func (m *Slipway) Plan(
 	return o.report, nil
 }
 
-// PlanFiles makes a plan and returns what it leaves: the sealed plan, the summary and the result.
+// PlanFiles makes a plan and returns its files: the sealed plan, the summary and the result.
 //
-// Follow it by `export --path=.slipway/plan`, and later by `apply --plan=.slipway/plan`. A plan that
-// failed leaves its result, too.
+// Append `export --path=.slipway/plan`, and later use `apply --plan=.slipway/plan`. A failed plan
+// also returns its result.
 //
 // +cache="never"
 func (m *Slipway) PlanFiles(
@@ -51,7 +51,7 @@ func (m *Slipway) PlanFiles(
 	//
 	// +optional
 	layer string,
-	// Keep the sealed plan in the state's bucket, for an apply of what was reviewed.
+	// Store the sealed plan in the state's bucket, to apply it after its review.
 	//
 	// +optional
 	keep bool,
@@ -59,7 +59,7 @@ func (m *Slipway) PlanFiles(
 	//
 	// +optional
 	commit string,
-	// Commit that they are to be merged into, for the record.
+	// Commit into which they are to be merged, for the record.
 	//
 	// +optional
 	base string,

@@ -9,15 +9,14 @@ import (
 
 // Report shows the plans of all environments in one comment on the pull request.
 //
-// The comment is edited in place, and left alone if nothing has changed. The text
-// is printed, too.
+// The comment is edited in place, and left alone if nothing has changed. The text is also printed.
 //
 // +cache="never"
 func (m *Slipway) Report(
 	ctx context.Context,
-	// Folder with a folder for each environment: what plan-files exported.
+	// Folder with one folder per environment: exports of plan-files.
 	plans *dagger.Directory,
-	// Environments that must be there. One that is not, is shown as failed.
+	// Environments that must have results. A missing one is shown as failed.
 	//
 	// +optional
 	envs []string,
@@ -29,7 +28,7 @@ func (m *Slipway) Report(
 	//
 	// +optional
 	token *dagger.Secret,
-	// Print what would be written, and write nothing.
+	// Print what would be written, without writing it.
 	//
 	// +optional
 	dryRun bool,

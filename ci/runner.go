@@ -12,9 +12,9 @@ func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
 	return m.program(ctx, "slipway", "./cmd/slipway", "cmd/slipway", "internal")
 }
 
-// Runner is the image of the stage runner and of the simulated cloud, to publish.
+// Runner is the image of the stage runner and of the simulated cloud, for publishing.
 //
-// A pins file that names it as RUNNER spares each fresh engine their build.
+// With a pins file that names it as RUNNER, a new engine need not build them.
 func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	runner, err := m.runner(ctx)
 	if err != nil {

@@ -15,32 +15,30 @@ type Secrets struct {
 // Secrets checks and changes the encrypted credentials.
 func (m *Slipway) Secrets() *Secrets { return &Secrets{m} }
 
-// Check looks that every file is encrypted, to those whom .sops.yaml names and to
-// nobody else, and unchanged since it was.
+// Check checks that every file is unchanged and encrypted to exactly the recipients in .sops.yaml.
 //
 // +cache="never"
 func (s *Secrets) Check(ctx context.Context) (string, error) {
 	return s.Slipway.call(ctx, "", "secrets-check")
 }
 
-// Init makes a file of its template, FILE.example, and makes up the values that
-// are written <random> there.
+// Init creates a file from its template, FILE.example, and generates the values marked <random>.
 //
 // +cache="never"
 func (s *Secrets) Init(
 	ctx context.Context,
-	// File to make, such as credentials/test.enc.env.
+	// File to create, such as credentials/test.enc.env.
 	file string,
 ) (*dagger.Changeset, error) {
 	return s.change(ctx, nil, "secrets-init", "--file="+file)
 }
 
-// Set changes one variable.
+// Set sets one variable.
 //
 // +cache="never"
 func (s *Secrets) Set(
 	ctx context.Context,
-	// File that holds it, such as credentials/test.enc.env.
+	// File with the variable, such as credentials/test.enc.env.
 	file string,
 	// Name of the variable.
 	variable string,
@@ -52,12 +50,12 @@ func (s *Secrets) Set(
 	}, "secrets-set", "--file="+file, "--variable="+variable)
 }
 
-// Edit changes several variables: those of a dotenv file that is given as a secret.
+// Edit sets several variables: those of a dotenv file that is passed as a secret.
 //
 // +cache="never"
 func (s *Secrets) Edit(
 	ctx context.Context,
-	// File that holds them, such as credentials/test.enc.env.
+	// File with the variables, such as credentials/test.enc.env.
 	file string,
 	// Their names and values, such as file:///dev/shm/new.env.
 	content *dagger.Secret,
@@ -67,7 +65,7 @@ func (s *Secrets) Edit(
 	}, "secrets-edit", "--file="+file)
 }
 
-// Rotate seals the files, or one, with a new data key.
+// Rotate re-encrypts the files, or one of them, with a new data key.
 //
 // +cache="never"
 func (s *Secrets) Rotate(
@@ -80,7 +78,7 @@ func (s *Secrets) Rotate(
 	return s.change(ctx, nil, "secrets-rotate", "--file="+file)
 }
 
-// UpdateKeys seals the files, or one, to those whom .sops.yaml names.
+// UpdateKeys re-encrypts the files, or one of them, to the recipients in .sops.yaml.
 //
 // +cache="never"
 func (s *Secrets) UpdateKeys(

@@ -7,7 +7,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Status shows the servers and databases of an environment, and whether they run.
+// Status shows the servers and databases of an environment, and whether they are running.
 //
 // +cache="never"
 func (m *Slipway) Status(
@@ -18,7 +18,7 @@ func (m *Slipway) Status(
 	return m.call(ctx, env, "status")
 }
 
-// Start has the servers of an environment run.
+// Start starts the servers of an environment.
 //
 // +cache="never"
 func (m *Slipway) Start(
@@ -29,17 +29,17 @@ func (m *Slipway) Start(
 	return m.call(ctx, env, "start")
 }
 
-// Stop shuts the servers of an environment down.
+// Stop shuts down the servers of an environment.
 //
-// Nothing on them is lost, and an apply starts them again. A managed database cannot be
-// stopped, and runs on.
+// Nothing on them is lost, and an apply starts them again. A managed database cannot be stopped and
+// keeps running.
 //
 // +cache="never"
 func (m *Slipway) Stop(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// The environment's name once more, where it is protected.
+	// The environment's name, as confirmation, if it is protected.
 	//
 	// +optional
 	confirm string,
@@ -47,14 +47,14 @@ func (m *Slipway) Stop(
 	return m.call(ctx, env, "stop", "--confirm="+confirm)
 }
 
-// Ssh opens a shell on a host of an environment. Its key is checked.
+// Ssh opens a shell on a host of an environment, after checking its host key.
 //
 // +cache="never"
 func (m *Slipway) Ssh(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
-	// Name of the host, where there are several.
+	// Name of the host, if there are several.
 	//
 	// +optional
 	host string,

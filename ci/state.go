@@ -6,7 +6,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Output shows the outputs of an environment, the sensitive ones by name only.
+// Output shows the outputs of an environment, sensitive ones by name only.
 //
 // +cache="never"
 func (m *Slipway) Output(
@@ -21,7 +21,7 @@ func (m *Slipway) Output(
 	return m.call(ctx, env, "output", "--layer="+layer)
 }
 
-// StateList shows the addresses of what the state holds.
+// StateList shows the addresses of the resources in the state.
 //
 // +cache="never"
 func (m *Slipway) StateList(
@@ -36,7 +36,7 @@ func (m *Slipway) StateList(
 	return m.call(ctx, env, "state-list", "--layer="+layer)
 }
 
-// Unlock names the holder of a lock, and takes away the lock of a dead one.
+// Unlock shows the holder of a lock, and removes the lock of a dead run.
 //
 // +cache="never"
 func (m *Slipway) Unlock(
@@ -47,7 +47,7 @@ func (m *Slipway) Unlock(
 	//
 	// +optional
 	layer string,
-	// The lock to take away though nothing shows that its holder is dead.
+	// ID of a lock to remove although its holder is not known to be dead.
 	//
 	// +optional
 	lockID string,
@@ -55,10 +55,10 @@ func (m *Slipway) Unlock(
 	return m.call(ctx, env, "unlock", "--layer="+layer, "--lock-id="+lockID)
 }
 
-// Recover brings state and world together after an interrupted run.
+// Recover makes state and cloud agree again after an interrupted run.
 //
-// It tells what was made and what was in flight, takes the former into the state,
-// and the lock of the dead run away.
+// It reports what was created and what was in flight, imports the former into the state, and
+// removes the dead run's lock.
 //
 // +cache="never"
 func (m *Slipway) Recover(
@@ -69,11 +69,12 @@ func (m *Slipway) Recover(
 	//
 	// +optional
 	layer string,
-	// What the interrupted run left in /out, for a state that the store did not take.
+	// Results of the interrupted run, with a state that could not be stored.
 	//
 	// +optional
 	from *dagger.Directory,
-	// Addresses that it could not account for and that you have looked for, with commas between.
+	// Comma-separated addresses that it could not account for and that you have looked for in the
+	// cloud.
 	//
 	// +optional
 	seen string,

@@ -8,7 +8,7 @@ import (
 
 // Toolchain is the container in which the OpenTofu stages run.
 type Toolchain struct {
-	// The container itself, to look around in: `dagger call toolchain container terminal`.
+	// The container itself, for inspection: `dagger call toolchain container terminal`.
 	Container *dagger.Container
 	// +private
 	Pins *dagger.File
@@ -38,20 +38,20 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	}
 	const certificates = "/etc/ssl/certs/ca-certificates.crt"
 	container := debian.
-		// Debian's slim image has none, and installing them would not be reproducible.
+		// Debian's slim image has no certificates, and installing them would not be reproducible.
 		WithFile(certificates, golang.File(certificates)).
 		WithFile("/usr/local/bin/tofu", opentofu.File("/usr/local/bin/tofu")).
 		WithFile("/usr/local/bin/slipway", runner)
 	if providers != "" {
-		// Of a machine that reaches no registry. OpenTofu looks here by itself, under the
-		// name of its ancestor.
+		// For a machine that reaches no registry. OpenTofu looks here by default, under the name of
+		// its ancestor.
 		container = container.WithMountedDirectory("/usr/local/share/terraform/plugins", dag.Container().From(providers).Rootfs())
 	}
 	return &Toolchain{Pins: m.PinsFile, Container: container}, nil
 }
 
-// Versions runs every tool and prints its version beside its pin. It fails if
-// one is not the pinned version.
+// Versions runs every tool and prints its version beside its pin. It fails if a version is not the
+// pinned one.
 func (t *Toolchain) Versions(ctx context.Context) (string, error) {
 	return t.Container.
 		WithMountedFile("/run/pins.env", t.Pins).

@@ -341,7 +341,7 @@ func TestDamagedCache(t *testing.T) {
 	if mounts := run(t, "findmnt", "--raw", "--noheadings", "-o", "TARGET").must(t).stdout; strings.Contains(mounts, e.cache) {
 		t.Errorf("the killed up left mounts:\n%s", mounts)
 	}
-	if out := log.String(); !strings.Contains(out, "image-debian is damaged in the cache: making it again") || strings.Contains(out, "make image-debian: ") {
+	if out := log.String(); !strings.Contains(out, "image-debian is damaged in the cache: rebuilding it") || strings.Contains(out, "make image-debian: ") {
 		t.Fatalf("the damage went unnoticed, or the kill came too late:\n%s", out)
 	}
 
@@ -400,7 +400,7 @@ func TestEngineRefuses(t *testing.T) {
 				port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 				return append(empty(t), "SLIPWAY_REGISTRY_PORT="+port), []string{program, "up"}
 			},
-			"on 127.0.0.1, meant for the registry, is taken", "export SLIPWAY_REGISTRY_PORT=",
+			"on 127.0.0.1, meant for the registry, is in use", "export SLIPWAY_REGISTRY_PORT=",
 		},
 		"a disk that is nearly full": {
 			func(t *testing.T) ([]string, []string) {

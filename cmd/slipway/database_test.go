@@ -117,7 +117,7 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 	if err := s.account().Post(clustersPath, wish, &made); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.databases.Mend(); err != nil { // it is ready at once
+	if err := s.databases.Repair(); err != nil { // it is ready at once
 		t.Fatal(err)
 	}
 	s.importing()
@@ -169,7 +169,7 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 	s.run("recover").must(t, run.Done).says(t, "nothing was interrupted")
 	s.run("status").must(t, run.Done).says(t, "test-postgresql  creating           module.database")
 	s.run("apply").must(t, run.Failed).says(t, "test-postgresql ("+id+") is CREATING and not ready: apply again when status says ready")
-	if err := s.databases.Mend(); err != nil {
+	if err := s.databases.Repair(); err != nil {
 		t.Fatal(err)
 	}
 	s.run("apply").must(t, run.Done).says(t, "1 to create")

@@ -1,14 +1,13 @@
-// Command cloudsim is the simulated cloud that environment `local` runs on: an S3
-// store, in which OpenTofu keeps its state and its lock; below /-/openstack/ a part
-// of OpenStack, whose servers are listed at /-/servers and find what they ask about
-// themselves below /-/openstack-metadata/; below /-/ovh/ a part of OVH's API; below
-// /-/github/ a part of GitHub, which shows at that address what was written there. At
-// /-/faults rules are set by which requests to the clouds go wrong.
+// Command cloudsim is the simulated cloud for environment `local`: an S3 store for OpenTofu's state
+// and lock; a part of OpenStack below /-/openstack/, whose servers are listed at /-/servers and
+// find their metadata below /-/openstack-metadata/; a part of OVH's API below /-/ovh/; a part of
+// GitHub below /-/github/, which at that address shows what was written to it. Rules set at
+// /-/faults make requests to the clouds fail.
 //
-// Everything lies in one data folder and outlives the process, also when it is
-// killed: the store is a bolt database, which checks a conditional write inside
-// its write transaction. A second cloudsim on the same folder waits until the
-// first has ended, so two calls that each start their own never see two stores.
+// Everything is stored in one data folder and survives the process, even if it is killed: the store
+// is a bolt database, which checks a conditional write inside its write transaction. A second
+// cloudsim on the same folder waits until the first has ended, so two calls that each start their
+// own never see two stores.
 package main
 
 import (
@@ -54,11 +53,11 @@ func main() {
 		}
 		return
 	}
-	data := flag.String("data", "", "folder that keeps everything")
+	data := flag.String("data", "", "folder for all data")
 	listen := flag.String("listen", ":9000", "address to serve on")
 	flag.Parse()
 	if *data == "" || flag.NArg() > 0 {
-		log.Fatal("error: takes --data and a folder\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
+		log.Fatal("error: --data and a folder are required\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
 	}
 	if err := serve(ctx, *data, *listen); err != nil {
 		log.Fatalf("error: %v", err)
@@ -70,7 +69,7 @@ func serve(ctx context.Context, data, listen string) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	log.Printf("opening %s; another cloudsim on it is waited for", data)
+	log.Printf("opening %s; waiting for any other cloudsim on it", data)
 	store, err := bolt.Open(filepath.Join(data, "s3.bolt"), 0o600, nil)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -98,7 +97,7 @@ func serve(ctx context.Context, data, listen string) error {
 	buckets := gofakes3.New(s3bolt.New(store)).Server()
 	var rules faults.Rules
 	faultyCloud, faultyDatabases := rules.Around(cloud), rules.Around(databases)
-	// No bucket's name begins with a dash. A ServeMux would clean the keys' paths.
+	// No bucket's name begins with a dash. A ServeMux would normalise the keys' paths.
 	services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, openstackPrefix+"/"):
@@ -126,7 +125,7 @@ func serve(ctx context.Context, data, listen string) error {
 			switch {
 			case r.Method == http.MethodConnect:
 				rack.Connect(w, r)
-			case strings.HasPrefix(r.URL.Path, machine.Path): // all the time, so it is not logged
+			case strings.HasPrefix(r.URL.Path, machine.Path): // too frequent to be logged
 				rack.ServeHTTP(w, r)
 			default:
 				logged.ServeHTTP(w, r)

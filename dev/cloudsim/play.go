@@ -12,7 +12,7 @@ import (
 	"slipway/dev/cloudsim/openstack"
 )
 
-// playable lists the servers of a cloud for the machines that play them.
+// playable lists a cloud's servers for the machines that play them.
 func playable(cloud *openstack.Cloud) func() ([]machine.Server, error) {
 	return func() ([]machine.Server, error) {
 		machines, err := cloud.Machines()
@@ -31,17 +31,17 @@ func playable(cloud *openstack.Cloud) func() ([]machine.Server, error) {
 	}
 }
 
-// play is `cloudsim machine`: the first program in the container of a machine.
+// play is `cloudsim machine`: the first program in a machine's container.
 func play(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("machine", flag.ExitOnError)
 	p := &machine.Player{}
 	flags.StringVar(&p.Cloud, "cloud", "http://cloudsim:9000", "URL of the simulated cloud")
 	flags.StringVar(&p.Name, "name", "", "name of the machine")
-	flags.StringVar(&p.Data, "data", "/machine", "folder that keeps the servers' disks")
-	listen := flags.String("listen", ":9001", "address that answers while the machine is there")
+	flags.StringVar(&p.Data, "data", "/machine", "folder for the servers' disks")
+	listen := flags.String("listen", ":9001", "address that responds while the machine exists")
 	_ = flags.Parse(args) // it exits
 	if p.Name == "" || flags.NArg() > 0 {
-		return errors.New("takes --name and a name")
+		return errors.New("--name and a name are required")
 	}
 	if err := os.MkdirAll(p.Data, 0o755); err != nil {
 		return err
@@ -51,6 +51,6 @@ func play(ctx context.Context, args []string) error {
 		return err
 	}
 	defer listener.Close()
-	log.Printf("machine %s is there", p.Name)
+	log.Printf("machine %s is ready", p.Name)
 	return p.Play(ctx)
 }

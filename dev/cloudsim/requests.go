@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A request is one line of requests.log, by which a test counts what really ran.
+// A request is one line of requests.log, with which a test counts what really ran.
 type request struct {
 	Time   time.Time `json:"time"`
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
-	Status int       `json:"status"` // 0: the connection was cut without an answer
+	Status int       `json:"status"` // 0: the connection was closed without a response
 }
 
-// requestsPath serves the log of the requests. No bucket can have such a name.
+// requestsPath serves the request log. It is not a valid bucket name.
 const requestsPath = "/-/requests"
 
-// logged writes a line for each request to next, when it is over.
+// logged writes a line for each request to next, when the request ends.
 func logged(w *os.File, next http.Handler) http.Handler {
 	var lock sync.Mutex
 	return http.HandlerFunc(func(response http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func logged(w *os.File, next http.Handler) http.Handler {
 		}
 		recorder := &statusRecorder{ResponseWriter: response, status: http.StatusOK}
 		answered := false
-		defer func() { // also when a rule of the faults cuts the connection by a panic
+		defer func() { // also when a fault rule closes the connection with a panic
 			if !answered {
 				recorder.status = 0
 			}
@@ -49,7 +49,7 @@ func logged(w *os.File, next http.Handler) http.Handler {
 	})
 }
 
-// A statusRecorder remembers the status that a handler sets.
+// A statusRecorder records the status that a handler sets.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int

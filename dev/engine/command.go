@@ -10,19 +10,18 @@ import (
 	"syscall"
 )
 
-// output runs cmd, made by exec.CommandContext, and returns its standard output.
-// An error carries the end of what the command wrote.
+// output runs cmd, made by exec.CommandContext, and returns its standard output. An error includes
+// the end of the command's output.
 //
-// The command is the first of a process namespace of its own, and what it mounts
-// is seen by nobody else. When we are told to stop, or die, it is killed, and all
-// that it started and mounted goes with it: nothing is left in the way of the
-// next up.
+// The command is the first process of its own process namespace, and its mounts are private. When
+// we are told to stop, or die, it is killed together with everything it started and mounted, so
+// that nothing is in the way of the next up.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:   syscall.CLONE_NEWPID,
-		Unshareflags: syscall.CLONE_NEWNS, // which makes its mounts private, too
+		Unshareflags: syscall.CLONE_NEWNS, // this also makes its mounts private
 		Pdeathsig:    syscall.SIGKILL,
 	}
 	err := cmd.Run()
@@ -36,12 +35,12 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	tail := strings.Join(lines[max(0, len(lines)-12):], "\n  ")
 	name := filepath.Base(cmd.Args[0])
 	if offline(stderr.String()) {
-		return nil, refuse("connect this machine and repeat the command: what is done is kept", "no network: %s says\n  %s", name, tail)
+		return nil, refuse("connect this machine to a network and repeat the command: finished work is kept", "no network: %s says\n  %s", name, tail)
 	}
 	return nil, fmt.Errorf("%s: %w\n  %s", name, err, tail)
 }
 
-// offline recognises what go, apt and mmdebstrap write when no server answers.
+// offline recognises the messages of go, apt and mmdebstrap when no server responds.
 func offline(text string) bool {
 	for _, sign := range []string{
 		"dial tcp", "no such host", "network is unreachable", // go

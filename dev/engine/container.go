@@ -19,31 +19,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The engine runs as one privileged container of runc's. Its root is an overlay
-// on a product, so that it leaves no trace there; its network is a namespace
-// that pasta joins to the host's in user space, so that its bridge and its
-// iptables rules end with it. All that the host sees of it is in the run folder.
+// The engine runs as one privileged runc container. Its root is an overlay on a product, so that it
+// leaves no trace there. Its network is a namespace that pasta connects to the host's in user
+// space, so that its bridge and iptables rules disappear with it. The host sees nothing of it
+// outside the run folder.
 
 // containerID is the container's name within the run folder.
 const containerID = "engine"
 
-// cgroup is the container's name among the host's control groups, relative to
-// our own group; one for each run folder.
+// cgroup is the container's control group, relative to our own group; one for each run folder.
 func (s settings) cgroup() string {
 	sum := sha256.Sum256([]byte(s.run))
 	return "slipway-" + hex.EncodeToString(sum[:])[:8]
 }
 
-// A container is what start needs to know beyond the settings.
+// A container is what start needs to know besides the settings.
 type container struct {
 	root    string            // a product: the root's files
 	content string            // a product: the Go SDK's OCI layout
-	env     []string          // of the engine
-	files   map[string]string // to add to the root: path, content
+	env     []string          // the engine's environment
+	files   map[string]string // files to add to the root: path, content
 }
 
-// start runs the container and returns once it is created; its engine needs
-// some more time until it answers.
+// start runs the container and returns once it is created; the engine needs some more time until it
+// responds.
 func (s settings) start(ctx context.Context, c container) error {
 	for _, dir := range []string{"upper", "work", "root", "bundle", "socket"} {
 		if err := os.MkdirAll(filepath.Join(s.run, dir), 0o755); err != nil {
@@ -100,26 +99,26 @@ func (s settings) runc(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "runc", append([]string{"--root", filepath.Join(s.run, "runc")}, args...)...)
 }
 
-// running says whether the container's first process, the engine, is alive.
+// running reports whether the container's first process, the engine, is alive.
 func (s settings) running(ctx context.Context) bool {
 	out, err := s.runc(ctx, "state", containerID).Output()
 	var state specs.State
 	return err == nil && json.Unmarshal(out, &state) == nil && state.Status == specs.StateRunning
 }
 
-// stop takes away what start made, also after a crash of any part of it, and
-// also when we were told to stop ourselves.
+// stop removes everything that start created, even after a crash of any part of it, and even if we
+// were told to stop ourselves.
 func (s settings) stop(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.running(ctx) {
-		// The engine closes its databases on this signal.
+		// On this signal, the engine closes its databases.
 		if err := s.runc(ctx, "kill", containerID, "TERM").Run(); err == nil {
 			for end := time.Now().Add(15 * time.Second); s.running(ctx) && time.Now().Before(end); {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
 	}
-	// Fails only where there is no container, which is what we want.
+	// This fails only if there is no container, which is fine.
 	_ = s.runc(ctx, "delete", "--force", containerID).Run()
 	if err := s.stopNetwork(); err != nil {
 		return err
@@ -133,7 +132,7 @@ func (s settings) stop(ctx context.Context) error {
 	return os.RemoveAll(s.run)
 }
 
-// unmount detaches all that is mounted at path.
+// unmount detaches everything mounted at path.
 func unmount(path string) error {
 	for {
 		err := unix.Unmount(path, unix.MNT_DETACH)
@@ -146,14 +145,13 @@ func unmount(path string) error {
 	}
 }
 
-// removeCgroups deletes the groups that the engine made below its own and runc
-// leaves behind.
+// removeCgroups deletes the groups that the engine created below its own and runc leaves behind.
 func (s settings) removeCgroups() error {
 	groups, err := filepath.Glob("/sys/fs/cgroup/*/" + s.cgroup())
 	if err != nil {
 		return err
 	}
-	// Our own memory group may lie deeper.
+	// Our own memory group may be nested deeper.
 	own, err := ownCgroups()
 	if err != nil {
 		return err
@@ -181,7 +179,7 @@ func (s settings) removeCgroups() error {
 	return nil
 }
 
-// ownCgroups lists the folders of the groups that this process is in.
+// ownCgroups lists the folders of this process's control groups.
 func ownCgroups() ([]string, error) {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -199,8 +197,8 @@ func ownCgroups() ([]string, error) {
 	return dirs, nil
 }
 
-// capabilities are all that this process may hand on; a virtual machine or an
-// outer container can lack some.
+// capabilities lists the capabilities that this process can pass on; a virtual machine or an outer
+// container may lack some.
 func capabilities() ([]string, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -227,8 +225,8 @@ var capabilityNames = strings.Fields(`CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER 
 	SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE
 	AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE`)
 
-// spec describes the container to runc: privileged, but with its own root,
-// processes, network and host name.
+// spec describes the container to runc: privileged, but with its own root, processes, network and
+// host name.
 func (s settings) spec(c container) (*specs.Spec, error) {
 	caps, err := capabilities()
 	if err != nil {
@@ -248,8 +246,8 @@ func (s settings) spec(c container) (*specs.Spec, error) {
 		bind(filepath.Join(s.run, "socket"), "/run/dagger"),
 		bind(c.content, "/usr/local/share/dagger/content", "ro"),
 	}
-	// Certificates that the host's owner added, for a network that needs them;
-	// the engine hands them on to what it runs.
+	// Certificates that the host's owner added, for a network that needs them; the engine passes
+	// them on to its containers.
 	const certificates = "/usr/local/share/ca-certificates"
 	if added, err := os.ReadDir(certificates); err == nil && len(added) > 0 {
 		mounts = append(mounts, bind(certificates, certificates, "ro"))
@@ -286,7 +284,7 @@ func bind(from, to string, options ...string) specs.Mount {
 	return specs.Mount{Destination: to, Type: "bind", Source: from, Options: append([]string{"rbind"}, options...)}
 }
 
-// hostDevices describes those of the paths that the host has.
+// hostDevices describes those of the paths that exist on the host.
 func hostDevices(paths ...string) []specs.LinuxDevice {
 	var devices []specs.LinuxDevice
 	for _, path := range paths {
@@ -303,7 +301,7 @@ func hostDevices(paths ...string) []specs.LinuxDevice {
 	return devices
 }
 
-// lastOfLog is the end of what the engine wrote, for an error message.
+// lastOfLog returns the end of the engine's log, for an error message.
 func (s settings) lastOfLog() string {
 	data, err := os.ReadFile(s.logFile())
 	if err != nil {

@@ -7,16 +7,15 @@ import (
 	"path/filepath"
 )
 
-// daggerVersion of CLI, engine and SDK; dagger.json names the same one.
+// daggerVersion is the version of CLI, engine and SDK; dagger.json has the same one.
 const daggerVersion = "v0.19.10"
 
 //go:embed distconsts/distconsts.go
 var distconsts string
 
-// daggerPrograms are the CLI, the engine, and what the engine's root needs of
-// Dagger. Two modules nested in Dagger's repository are missing from what the
-// proxy serves: the Go SDK, which is published on its own, and distconsts, for
-// which this program brings its own.
+// daggerPrograms are the CLI, the engine, and Dagger's other programs in the engine's root. The
+// proxy's module lacks two modules nested in Dagger's repository: the Go SDK, which is published
+// separately, and distconsts, which this program provides.
 var daggerPrograms = goProgram{
 	module: goModule{
 		path:    "github.com/dagger/dagger",
@@ -38,25 +37,24 @@ var daggerPrograms = goProgram{
 	patches: []patch{shareCacheMounts},
 }
 
-// shareCacheMounts has sessions at once share the mount of a cache volume also
-// after the engine was started again with its store.
+// shareCacheMounts makes concurrent sessions share the mount of a cache volume even after the
+// engine was restarted with its store.
 //
-// As it starts, the engine looks whether a crash left something on the mounts that
-// it can write to, and by mistake keeps what it looked at for use. A cache volume
-// with a base, as Go's module cache is while a module is loaded, is then mounted
-// once for each session instead of once for all. The kernel refuses the second one
-// ("overlay with incompat feature 'volatile' cannot be mounted"), and the call that
-// needs it fails. The option volatile is no more than how it shows: without it, both
-// would write over each other.
+// At startup, the engine checks whether a crash left something on its writable mounts, and by
+// mistake keeps the mounts it checked for later use. A cache volume with a base, such as Go's
+// module cache while a module is loaded, is then mounted once per session instead of once for all.
+// The kernel refuses the second mount ("overlay with incompat feature 'volatile' cannot be
+// mounted"), and the call that needs it fails. The option volatile only makes the fault visible:
+// without it, both mounts would overwrite each other.
 //
-// v0.19.11 has it right: https://github.com/dagger/dagger/pull/11795
+// Fixed in v0.19.11: https://github.com/dagger/dagger/pull/11795
 var shareCacheMounts = patch{
 	path: "internal/buildkit/cache/refs.go",
 	old:  "mntable, err := cr.mount(ctx)\n",
 	new:  "mntable, err := cr.mount(ctx)\n\tcr.mountCache = nil\n",
 }
 
-// dagger holds the programs dagger, engine, codegen, init and dnsname.
+// dagger is the product with the programs dagger, engine, codegen, init and dnsname.
 func (s settings) dagger() product {
 	return product{
 		name:   "dagger",
@@ -65,7 +63,7 @@ func (s settings) dagger() product {
 	}
 }
 
-// linkCLI puts the CLI of the product in dir where `engine env` points PATH.
+// linkCLI puts the product's CLI into the folder that `engine env` adds to PATH.
 func (s settings) linkCLI(dir string) error {
 	if err := os.MkdirAll(s.bin(), 0o755); err != nil {
 		return err

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// debianSuite is what the engine's root and the images are made of.
+// debianSuite is the Debian release of the engine's root and the images.
 const debianSuite = "trixie"
 
-// sourceDateEpoch stands in for every time stamp that would differ from one
-// build to the next: 2026-01-01 00:00 UTC.
+// sourceDateEpoch replaces every time stamp that would differ between builds: 2026-01-01 00:00 UTC.
 const sourceDateEpoch = 1767225600
 
-// debianOptions shape each root alike: no documentation, as in the slim images,
-// and nothing of the host that builds it.
+// debianOptions are the same for each root: no documentation, as in the slim images, and nothing
+// from the build host.
 var debianOptions = []string{
 	"--mode=root", "--variant=minbase",
 	"--dpkgopt=path-exclude=/usr/share/man/*",
@@ -29,19 +28,19 @@ var debianOptions = []string{
 	"--skip=output/dev",
 }
 
-// debianImageOptions shape a root that becomes an image. Without the program
-// that gathers certificates, the engine adds those of the host to the bundle
-// itself, in no time; with it, that takes two seconds on each exec.
+// debianImageOptions are for a root that becomes an image. Without update-ca-certificates, the
+// engine itself adds the host's certificates to the bundle, which is instant; with it, each exec
+// takes two seconds longer.
 var debianImageOptions = []string{"--customize-hook=rm -f \"$1\"/usr/sbin/update-ca-certificates"}
 
-// debianInputs lists what a root with packages depends on. The packages'
-// versions are the newest of the suite on the day: `make clean` takes newer ones.
+// debianInputs lists what a root with packages depends on. Package versions are the newest of the
+// suite on that day: `make clean` makes the next build use newer ones.
 func debianInputs(packages []string, options ...string) []string {
 	return slices.Concat([]string{debianSuite, strconv.Itoa(sourceDateEpoch), strings.Join(packages, ",")}, debianOptions, options)
 }
 
-// debian makes a minimal root with packages at target: a folder, or an archive
-// if its name ends in .tar.
+// debian creates a minimal root with packages at target: a folder, or an archive if its name ends
+// in .tar.
 func (s settings) debian(ctx context.Context, target string, packages []string, options ...string) error {
 	args := slices.Concat([]string{"--quiet"}, debianOptions, options)
 	if len(packages) > 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// rememberPins sets PINS in .env, from which every `dagger call` takes it, or
-// removes it where the upstream images are used. Other lines stay as they are.
+// rememberPins sets PINS in .env, which every `dagger call` reads, or removes it if the upstream
+// images are used. Other lines stay as they are.
 func (s settings) rememberPins(pins string) error {
 	old, err := os.ReadFile(s.dotEnv())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -29,6 +29,6 @@ func (s settings) rememberPins(pins string) error {
 	if text.String() == string(old) {
 		return nil
 	}
-	// .env may name secrets.
+	// .env may contain secrets.
 	return writeFile(s.dotEnv(), []byte(text.String()), 0o600)
 }

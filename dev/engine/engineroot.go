@@ -7,24 +7,24 @@ import (
 	"path/filepath"
 )
 
-// enginePackages are what the engine runs (containers, their network and names,
-// git sources), the registry beside it, and its way to the host's network.
+// enginePackages are what the engine runs (containers, their network and names, git sources), the
+// registry beside it, and its connection to the host's network.
 var enginePackages = []string{
 	"ca-certificates", "openssl", // openssl: c_rehash, for a host with certificates of its own
 	"runc", "containernetworking-plugins", "iptables", "dnsmasq-base",
 	"git", "openssh-client",
 	"docker-registry",
-	"passt", // joins the engine's network to the host's, from outside
+	"passt", // connects the engine's network to the host's, from outside
 }
 
-// enginePrograms maps Dagger's programs to where the engine looks for them.
+// enginePrograms maps Dagger's programs to the paths where the engine looks for them.
 var enginePrograms = map[string]string{
 	"engine":  "usr/local/bin/dagger-engine",
 	"init":    "usr/local/bin/dagger-init",
 	"dnsname": "opt/cni/bin/dnsname",
 }
 
-// engineLinks are Debian's programs at the paths where the engine wants them.
+// engineLinks maps Debian's programs to the paths where the engine looks for them.
 var engineLinks = map[string]string{
 	"usr/local/bin/runc":     "/usr/sbin/runc",
 	"opt/cni/bin/bridge":     "/usr/lib/cni/bridge",
@@ -33,7 +33,7 @@ var engineLinks = map[string]string{
 	"opt/cni/bin/host-local": "/usr/lib/cni/host-local",
 }
 
-// engineRoot is the root that the engine's container starts from.
+// engineRoot is the root file system of the engine's container.
 func (s settings) engineRoot() product {
 	dagger := s.dagger()
 	return product{

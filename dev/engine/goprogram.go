@@ -14,9 +14,8 @@ import (
 	"strings"
 )
 
-// goVersion builds everything, whatever Go the host has, so that the same
-// sources give the same bytes everywhere. It is also what the golang image and
-// the engine's Go SDK hold.
+// goVersion builds everything, whatever Go version the host has, so that the same sources give the
+// same bytes everywhere. It is also the version in the golang image and the engine's Go SDK.
 //
 // renovate: datasource=golang-version depName=go
 const goVersion = "1.26.8"
@@ -28,29 +27,29 @@ var goToolchain = goModule{
 	sum:     "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM=",
 }
 
-// A goModule is one version of a module with the checksum of its content, which
-// covers its go.mod and go.sum, and so everything that it builds with.
+// A goModule is one version of a module with the checksum of its content. The checksum covers its
+// go.mod and go.sum, and so everything it is built with.
 type goModule struct{ path, version, sum string }
 
 func (m goModule) String() string { return m.path + "@" + m.version }
 
-// A goProgram is built inside its own module, because the replace lines of a
-// go.mod count only there.
+// A goProgram is built inside its own module, because the replace lines of a go.mod only apply
+// there.
 type goProgram struct {
 	module   goModule
 	packages []string // relative to the module, such as ./cmd/tofu
 	ldflags  string   // besides -s -w
 
-	// For a module that does not build as the proxy serves it, because modules
-	// nested in its repository are missing:
+	// For a module that does not build as the proxy serves it, because modules nested in its
+	// repository are missing:
 	modEdits []string          // arguments of go mod edit
-	sums     []string          // lines that go.sum then lacks
-	files    map[string]string // to add: path in the module, content
+	sums     []string          // lines to add to go.sum
+	files    map[string]string // files to add: path in the module, content
 
-	patches []patch // what is wrong in the module
+	patches []patch // fixes for the module
 }
 
-// A patch replaces a text that one file of a module has exactly once.
+// A patch replaces a text that occurs exactly once in one file of a module.
 type patch struct{ path, old, new string }
 
 // apply patches the module in dir.
@@ -61,12 +60,12 @@ func (p patch) apply(dir string) error {
 		return err
 	}
 	if n := bytes.Count(content, []byte(p.old)); n != 1 {
-		return fmt.Errorf("the text to replace is %d times in %s, not once: %q", n, p.path, p.old)
+		return fmt.Errorf("the text to replace occurs %d times in %s, not once: %q", n, p.path, p.old)
 	}
 	return writeFile(file, bytes.Replace(content, []byte(p.old), []byte(p.new), 1), 0o644)
 }
 
-// inputs lists all that the program's bytes depend on.
+// inputs lists everything that the program's bytes depend on.
 func (g goProgram) inputs() []string {
 	in := []string{goVersion, g.module.String(), g.module.sum, g.ldflags}
 	in = slices.Concat(in, g.packages, g.modEdits, g.sums)
@@ -79,7 +78,7 @@ func (g goProgram) inputs() []string {
 	return in
 }
 
-// name is that of the first package's file, as go build makes it.
+// name returns the file name that go build gives the first package.
 func (g goProgram) name() string {
 	if g.packages[0] != "." {
 		return filepath.Base(g.packages[0])
@@ -87,7 +86,7 @@ func (g goProgram) name() string {
 	return filepath.Base(majorVersion.ReplaceAllString(g.module.path, ""))
 }
 
-// majorVersion ends a module's path and is no part of its program's name.
+// majorVersion is the end of a module's path that is not part of its program's name.
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
 // build compiles the program's packages into dir.
@@ -97,7 +96,7 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 		return err
 	}
 	if g.modEdits != nil || g.files != nil || g.patches != nil {
-		// At a fixed path, so that a build that was interrupted finds its objects again.
+		// A fixed path, so that an interrupted build finds its objects again.
 		work := filepath.Join(s.scratch(), filepath.Base(g.module.path))
 		if err := g.adapt(ctx, s, source, work); err != nil {
 			return err
@@ -109,8 +108,7 @@ func (g goProgram) build(ctx context.Context, s settings, dir string) error {
 	return err
 }
 
-// adapt copies the module to work and changes what keeps it from building, and
-// what is wrong in it.
+// adapt copies the module to work, and changes what keeps it from building or is wrong in it.
 func (g goProgram) adapt(ctx context.Context, s settings, source, work string) error {
 	if err := os.CopyFS(work, os.DirFS(source)); err != nil {
 		return err
@@ -138,10 +136,9 @@ func (g goProgram) adapt(ctx context.Context, s settings, source, work string) e
 	return err
 }
 
-// downloadModule fetches a module into the cache, holds it against its pinned
-// checksum and returns its folder. The pin takes the place of the checksum
-// database, which does not know some of these modules; their dependencies are
-// held against their go.sum as usual.
+// downloadModule fetches a module into the cache, checks it against its pinned checksum and returns
+// its folder. The pin replaces the checksum database, which does not know some of these modules;
+// their dependencies are checked against their go.sum as usual.
 func (s settings) downloadModule(ctx context.Context, m goModule) (string, error) {
 	out, err := s.goCommand(ctx, s.cache, []string{"GONOSUMDB=" + m.path}, "mod", "download", "-json", m.String())
 	if err != nil {
@@ -149,7 +146,7 @@ func (s settings) downloadModule(ctx context.Context, m goModule) (string, error
 	}
 	var got struct{ Dir, Sum string }
 	if err := json.Unmarshal(out, &got); err != nil {
-		return "", fmt.Errorf("read what go mod download says of %s: %w", m, err)
+		return "", fmt.Errorf("read the output of go mod download for %s: %w", m, err)
 	}
 	if got.Sum != m.sum {
 		return "", fmt.Errorf("module %s has the checksum %s, not the pinned %s", m, got.Sum, m.sum)
@@ -157,8 +154,8 @@ func (s settings) downloadModule(ctx context.Context, m goModule) (string, error
 	return got.Dir, nil
 }
 
-// goCommand runs the host's go, which fetches goVersion if it is another one
-// itself, with its caches inside ours.
+// goCommand runs the host's go, which downloads goVersion if it is a different version, with its
+// caches inside ours.
 func (s settings) goCommand(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

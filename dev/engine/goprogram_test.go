@@ -11,8 +11,8 @@ import (
 func TestPatch(t *testing.T) {
 	for name, c := range map[string]struct{ before, want, refusal string }{
 		"once":  {"one two three", "one 2 three", ""},
-		"never": {"one three", "one three", `is 0 times in a/file.go, not once: "two"`},
-		"twice": {"two two", "two two", `is 2 times in a/file.go, not once: "two"`},
+		"never": {"one three", "one three", `occurs 0 times in a/file.go, not once: "two"`},
+		"twice": {"two two", "two two", `occurs 2 times in a/file.go, not once: "two"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

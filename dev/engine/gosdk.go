@@ -10,24 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sdkModule is what every Dagger module in Go depends on.
+// sdkModule is the module that every Dagger module in Go depends on.
 var sdkModule = goModule{
 	path:    "dagger.io/dagger",
 	version: daggerVersion,
 	sum:     "h1:farO4CggSoWCId92QeZWKpP5mY9YwsVhNYuUzpqsKqw=",
 }
 
-// The folders of the image that the engine copies into its Go caches when they
-// are empty.
+// Folders of the image that the engine copies into its Go caches when these are empty.
 const (
 	sdkModCache   = "/go/pkg/mod"
 	sdkBuildCache = "/root/.cache/go-build"
 )
 
-// goSDK is the image in which the engine compiles Go modules: the golang image,
-// Dagger's code generator, and what every module compiles with, so that the
-// first call on a new engine does not. The engine reads it as an OCI layout.
-// The compiler's cache holds time stamps: two builds differ in that layer.
+// goSDK is the image in which the engine compiles Go modules: the golang image, Dagger's code
+// generator, and a filled build cache, so that the first call on a new engine need not compile the
+// SDK. The engine reads it as an OCI layout. The compiler's cache contains time stamps, so that
+// layer differs between builds.
 func (s settings) goSDK() product {
 	dagger, golang := s.dagger(), golangImage.product(s)
 	return product{
@@ -59,13 +58,13 @@ func (s settings) goSDK() product {
 			}); err != nil {
 				return err
 			}
-			// The engine's content store wants this folder, and mounts read-only.
+			// The engine's content store expects this folder, and the mount is read-only.
 			return os.Mkdir(filepath.Join(dir, "ingest"), 0o755)
 		},
 	}
 }
 
-// layerFiles lists the layers of the image in the layout at dir as files.
+// layerFiles returns the layers of the image in the layout at dir as files.
 func layerFiles(dir string) ([]string, error) {
 	image, err := readImage(dir)
 	if err != nil {
@@ -86,8 +85,8 @@ func layerFiles(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// warm unpacks the layers at root and compiles the SDK's module there, by the
-// toolchain and at the paths that the image will have.
+// warm unpacks the layers at root and compiles the SDK's module there, with the toolchain and the
+// paths that the image will have.
 func (s settings) warm(ctx context.Context, root string, layers []string) error {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		return err
@@ -97,12 +96,12 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 			return err
 		}
 	}
-	// The one device that compiling needs; images carry none.
+	// Compiling needs this device; images contain none.
 	if err := os.MkdirAll(filepath.Join(root, "dev"), 0o755); err != nil {
 		return err
 	}
 	if err := unix.Mknod(filepath.Join(root, "dev/null"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
-		return fmt.Errorf("make /dev/null: %w", err)
+		return fmt.Errorf("create /dev/null: %w", err)
 	}
 	source, err := s.downloadModule(ctx, sdkModule)
 	if err != nil {
@@ -112,7 +111,7 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 	if err := os.CopyFS(filepath.Join(root, inside), os.DirFS(source)); err != nil {
 		return err
 	}
-	// Downloaded from out here, where there is a network.
+	// Download outside of the root, where there is a network.
 	if _, err := s.goCommand(ctx, source, []string{"GOMODCACHE=" + filepath.Join(root, sdkModCache)}, "mod", "download"); err != nil {
 		return err
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// An image is built here for a machine that reaches no registry. To add one,
-// add its entry to images and its line to ci/pins.env.
+// An image is built here for a machine that reaches no registry. To add one, add its entry to
+// images and its line to ci/pins.env.
 type image struct {
-	pin       string   // its name in ci/pins.env, which also says its reference
-	reference string   // of an image that only such a machine needs, and that ci/pins.env lacks
+	pin       string   // its name in ci/pins.env, which also has its reference
+	reference string   // reference of an image that only such a machine needs and ci/pins.env lacks
 	debian    bool     // on a minimal Debian …
 	packages  []string // … with these packages
 	goRoot    bool     // with the Go toolchain at /usr/local/go
@@ -28,14 +28,14 @@ type image struct {
 	env       []string
 }
 
-// A placedProgram is compiled and put at a path.
+// A placedProgram is a compiled program and its path.
 type placedProgram struct {
 	goProgram
 	at string
 }
 
-// images hold what our functions use of the upstream images of the same name,
-// at the same paths. The golang image has no C compiler: we build without cgo.
+// images contain what our functions use of the upstream images of the same name, at the same paths.
+// The golang image has no C compiler: we build without cgo.
 var images = []image{
 	{pin: "DEBIAN", debian: true},
 	golangImage,
@@ -55,7 +55,7 @@ var images = []image{
 		}},
 	},
 	{
-		// With a registry, providers come from it by their lock file.
+		// With a registry, providers are downloaded according to the lock file.
 		pin:       "PROVIDERS",
 		reference: "docker.io/slipway/providers:1",
 		programs: []placedProgram{
@@ -73,8 +73,8 @@ var images = []image{
 	},
 }
 
-// provider is an OpenTofu provider in a mirror, laid out as
-// https://opentofu.org/docs/cli/config/config-file/#implied-local-mirror-directories asks for.
+// provider is an OpenTofu provider in a mirror, with the layout of
+// https://opentofu.org/docs/cli/config/config-file/#implied-local-mirror-directories
 func provider(address string, module goModule) placedProgram {
 	version := strings.TrimPrefix(module.version, "v")
 	return placedProgram{
@@ -94,7 +94,7 @@ var golangImage = image{
 	},
 }
 
-// product is the image as an OCI layout.
+// product returns the image as an OCI layout.
 func (i image) product(s settings) product {
 	inputs := slices.Concat([]string{"image 2"}, i.env)
 	if i.debian {
@@ -131,7 +131,7 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 		if err != nil {
 			return nil, err
 		}
-		// Modules carry no modes; these are the two folders of programs.
+		// Modules contain no file modes; these are the two folders of programs.
 		executable := func(name string) bool { return strings.HasPrefix(name, "bin/") || strings.HasPrefix(name, "pkg/tool/") }
 		if err := writeLayer(next("go"), placement{from, "/usr/local/go", executable}); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 	return archives, nil
 }
 
-// assemble writes the image of the layers that archive makes to dir.
+// assemble writes an image of the layers that archive creates to dir.
 func (s settings) assemble(dir string, env []string, archive func(scratch string) ([]string, error)) error {
 	scratch, err := os.MkdirTemp(s.scratch(), "image-")
 	if err != nil {
@@ -184,7 +184,7 @@ func (s settings) assemble(dir string, env []string, archive func(scratch string
 	return out.AppendImage(img)
 }
 
-// readImage opens the one image of the layout at dir.
+// readImage opens the only image of the layout at dir.
 func readImage(dir string) (v1.Image, error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -195,7 +195,7 @@ func readImage(dir string) (v1.Image, error) {
 		return nil, err
 	}
 	if len(manifest.Manifests) != 1 {
-		return nil, fmt.Errorf("%s holds %d images instead of one", dir, len(manifest.Manifests))
+		return nil, fmt.Errorf("%s contains %d images instead of one", dir, len(manifest.Manifests))
 	}
 	return index.Image(manifest.Manifests[0].Digest)
 }

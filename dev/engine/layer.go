@@ -14,16 +14,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A tarLayer is an image layer that is kept as the plain archive: what is only
-// ever read over loopback gains nothing from compression, and its digest does
-// not depend on a compressor's version.
+// A tarLayer is an image layer that is stored uncompressed: it is only read over loopback, where
+// compression gains nothing, and its digest does not depend on a compressor's version.
 type tarLayer struct {
 	path   string
 	digest v1.Hash
 	size   int64
 }
 
-// openLayer reads the archive at path once, for its digest.
+// openLayer reads the archive at path once, to compute its digest.
 func openLayer(path string) (*tarLayer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,15 +43,15 @@ func (l *tarLayer) MediaType() (types.MediaType, error)  { return types.OCIUncom
 // A placement puts a file or a whole folder of the host into a layer.
 type placement struct {
 	from, to   string
-	executable func(name string) bool // of a file, by its path below from
+	executable func(name string) bool // whether a file is executable, by its path below from
 }
 
 // always is for files that are programs, never for those that are not.
 func always(string) bool { return true }
 func never(string) bool  { return false }
 
-// writeLayer archives the placements at path: owned by root, with fixed times
-// and modes, in lexical order.
+// writeLayer archives the placements at path: owned by root, with fixed times and modes, in lexical
+// order.
 func writeLayer(path string, placements ...placement) error {
 	f, err := os.Create(path)
 	if err != nil {

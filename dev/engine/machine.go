@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostPackages are the Debian packages that up installs on the host: what makes
-// a Debian root and what runs a container.
-var hostPackages = map[string]string{ // a program to look for: its package
+// hostPackages are the Debian packages that up installs on the host, to create Debian roots and to
+// run a container.
+var hostPackages = map[string]string{ // program to look for: its package
 	"mmdebstrap": "mmdebstrap",
 	"runc":       "runc",
 }
@@ -32,7 +32,7 @@ func checkMachine() error {
 		return err
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on Debian and its kin: there is no apt-get")
+		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on Debian and its derivatives: there is no apt-get")
 	}
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
 		return refuse("modprobe tun", "the engine's network needs /dev/net/tun: %v", err)
@@ -47,7 +47,7 @@ func checkRoot() error {
 	return nil
 }
 
-// Room in GB that the cache takes from cold, and that a start takes once all is made.
+// Disk space in GB that an empty cache will need, and that a start needs once everything is built.
 const (
 	roomToBuild = 15
 	roomToStart = 3
@@ -71,17 +71,17 @@ func (s settings) checkRoom() error {
 	return nil
 }
 
-// checkPort refuses when another program has the registry's port.
+// checkPort refuses when another program uses the registry's port.
 func (s settings) checkPort(ctx context.Context) error {
 	if s.running(ctx) {
-		return nil // it is ours
+		return nil // our own registry uses it
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.registryAddress())
 	if errors.Is(err, unix.EADDRINUSE) {
 		if _, ok := s.pasta(); ok {
-			return nil // left of an engine of ours that died
+			return nil // left over from an engine of ours that died
 		}
-		return refuse("export SLIPWAY_REGISTRY_PORT="+strconv.Itoa(s.port+1), "port %d on 127.0.0.1, meant for the registry, is taken", s.port)
+		return refuse("export SLIPWAY_REGISTRY_PORT="+strconv.Itoa(s.port+1), "port %d on 127.0.0.1, meant for the registry, is in use", s.port)
 	}
 	if err != nil {
 		return err
@@ -89,14 +89,14 @@ func (s settings) checkPort(ctx context.Context) error {
 	return listener.Close()
 }
 
-// checkNetwork asks the module proxy for one small answer, so that a machine
-// without a network is told before anything is installed.
+// checkNetwork sends one small request to the module proxy, so that a machine without a network is
+// refused before anything is installed.
 func (s settings) checkNetwork(ctx context.Context) error {
 	_, err := s.goCommand(ctx, s.scratch(), []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + s.scratch()}, "list", "-m", daggerPrograms.module.String())
 	return err
 }
 
-// installPackages installs those of hostPackages that are missing.
+// installPackages installs the missing packages of hostPackages.
 func installPackages(ctx context.Context) error {
 	var missing []string
 	for program, name := range hostPackages {
@@ -121,12 +121,12 @@ func installPackages(ctx context.Context) error {
 	return nil
 }
 
-// lock waits until no other up, down or clean works on the same cache.
+// lock waits until no other up, down or clean uses the same cache.
 func (s settings) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.cache, 0o755); err != nil {
 		return nil, err
 	}
-	// Beside the cache, which clean deletes.
+	// The lock is beside the cache, because clean deletes the cache.
 	f, err := os.OpenFile(s.cache+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s settings) lock(ctx context.Context) (unlock func(), err error) {
 			return nil, fmt.Errorf("lock %s: %w", filepath.Base(f.Name()), err)
 		}
 		if !said {
-			say("another engine command is at work; waiting for it")
+			say("another engine command is running; waiting for it")
 			said = true
 		}
 		select {

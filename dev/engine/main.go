@@ -1,13 +1,12 @@
 // Command engine gives a machine a Dagger engine of the pinned version.
 //
-// Where one answers already, or Docker can start one, it says so and uses that.
-// On a bare Debian machine it builds Dagger from Go modules and its root from
-// Debian packages, and runs the engine as one container: with its own root,
-// mounts, processes and network, so that the host keeps nothing of it but the
-// cache folder and, while it runs, the run folder. The images that Slipway pins
-// are built the same way and served from a registry on loopback.
+// If an engine already responds, or Docker can start one, it says so and uses that. On a bare
+// Debian machine it builds Dagger from Go modules and its root from Debian packages, and runs the
+// engine as one container with its own root, mounts, processes and network. On the host it only
+// leaves the cache folder and, while it runs, the run folder. The images that Slipway pins are
+// built in the same way and served from a registry on loopback.
 //
-// Read up.go first; each other file holds one part of it.
+// Read up.go first; each other file contains one part.
 package main
 
 import (
@@ -22,17 +21,17 @@ import (
 const usage = `usage: engine VERB
 
   up      find an engine or build and start one, then pick its image pins in .env
-  down    stop the engine and take away its mounts, processes and network
-  status  say which engine is used and whether it answers
-  logs    print what the engine of this machine wrote
-  env     print the export lines that point a shell at the engine
+  down    stop the engine and remove its mounts, processes and network
+  status  show which engine is used and whether it responds
+  logs    print the log of this machine's engine
+  env     print the export lines that connect a shell to the engine
   clean   stop the engine and delete the cache folder
 
 settings, from the environment:
-  SLIPWAY_CACHE_DIR      what is built and kept   (default: ~/.cache/slipway)
+  SLIPWAY_CACHE_DIR      cache of built files     (default: ~/.cache/slipway)
   SLIPWAY_RUN_DIR        the running engine       (default: /run/slipway)
   SLIPWAY_REGISTRY_PORT  the registry on loopback (default: 5077)
-  SLIPWAY_STORE_GB       cap of the engine's store in GB (default: 20)
+  SLIPWAY_STORE_GB       limit of the engine's store in GB (default: 20)
 `
 
 func main() {

@@ -16,30 +16,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameserver is the address at which pasta answers for the host's resolver,
-// also where that one listens on the host's loopback only.
+// nameserver is the address at which pasta responds for the host's resolver, even if that only
+// listens on the host's loopback.
 const nameserver = "169.254.1.1"
 
-// netns is the file that keeps the engine's network namespace.
+// netns is the file that keeps the engine's network namespace alive.
 func (s settings) netns() string    { return filepath.Join(s.run, "netns") }
 func (s settings) pastaPID() string { return filepath.Join(s.run, "pasta.pid") }
 
-// startNetwork makes the engine's network: what it connects to goes out by the
-// host's own sockets; what comes in is the registry's port on the host's
-// loopback, and nothing else.
+// startNetwork creates the engine's network: outgoing connections use the host's own sockets; the
+// only incoming port is the registry's, on the host's loopback.
 //
-// pasta is that of the engine's root, run by that root's own loader: the one of
-// Debian 12 loses most of what is sent over more than a few connections at once
-// (measured with 16: 35 of 36 downloads failed, with this one none).
+// It uses pasta from the engine's root, run by that root's own loader: the one in Debian 12 loses
+// most of the data sent over more than a few parallel connections (measured with 16: 35 of 36
+// downloads failed; with this one, none).
 func (s settings) startNetwork(ctx context.Context, root string) error {
 	if err := os.WriteFile(s.netns(), nil, 0o600); err != nil {
 		return err
 	}
 	if err := newNetworkNamespace(s.netns()); err != nil {
-		return fmt.Errorf("make a network namespace: %w", err)
+		return fmt.Errorf("create a network namespace: %w", err)
 	}
 	port := strconv.Itoa(s.port)
-	// Not by output, with which it would end: pasta stays in the background.
+	// Do not use output, with which pasta would end: it stays in the background.
 	out, err := exec.CommandContext(ctx, filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
 		"--library-path", filepath.Join(root, "lib/x86_64-linux-gnu"), filepath.Join(root, "usr/bin/pasta"),
 		"--config-net", "--netns-only", "--runas", "0", "--quiet",
@@ -51,7 +50,7 @@ func (s settings) startNetwork(ctx context.Context, root string) error {
 	return nil
 }
 
-// newNetworkNamespace makes one and keeps it by a mount at path.
+// newNetworkNamespace creates a namespace and keeps it alive with a mount at path.
 func newNetworkNamespace(path string) error {
 	result := make(chan error)
 	go func() {
@@ -66,7 +65,7 @@ func newNetworkNamespace(path string) error {
 	return <-result
 }
 
-// stopNetwork ends pasta and gives up the namespace.
+// stopNetwork ends pasta and removes the namespace.
 func (s settings) stopNetwork() error {
 	if pid, ok := s.pasta(); ok {
 		if err := unix.Kill(pid, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -81,7 +80,7 @@ func (s settings) stopNetwork() error {
 	return unmount(s.netns())
 }
 
-// pasta is the process that we started, if it is alive and still the same.
+// pasta returns the process that we started, if it is alive and still the same.
 func (s settings) pasta() (pid int, ok bool) {
 	data, err := os.ReadFile(s.pastaPID())
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// publishedVersion is the Dagger for whoever has Docker. It is newer than ours, which is the
-// newest that builds from Go modules; the workflows' action installs this one.
+// publishedVersion is the Dagger for people with Docker. It is newer than ours, which is the newest
+// that can be built from Go modules. The workflows' action installs it.
 //
 // renovate: datasource=github-releases depName=dagger/dagger
 const publishedVersion = "v0.19.11"
 
-// runnerHostVariable is how Dagger's CLI is told of an engine.
+// runnerHostVariable tells Dagger's CLI which engine to use.
 const runnerHostVariable = "_EXPERIMENTAL_DAGGER_RUNNER_HOST"
 
-// An otherEngine is one that we neither build nor stop.
+// An otherEngine is an engine that we neither build nor stop.
 type otherEngine struct{ what string }
 
-// otherEngine finds the engine that the caller already has, if any: one that the
-// environment names and that answers, else one that the CLI starts in Docker.
+// otherEngine finds the engine that the caller already has, if any: one that the environment names
+// and that responds, otherwise one that the CLI starts in Docker.
 func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 	version := cliVersion(ctx)
 	host := os.Getenv(runnerHostVariable)
@@ -38,7 +38,7 @@ func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 		if answers(ctx) {
 			return &otherEngine{"the engine at " + host}, nil
 		}
-		say("no engine answers at %s: it is passed over", host)
+		say("no engine responds at %s: skipping it", host)
 	}
 	if host == "" && fits(version) && dockerAnswers(ctx) {
 		return &otherEngine{"Docker and the dagger in PATH"}, nil
@@ -46,10 +46,10 @@ func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 	return nil, nil
 }
 
-// fits says whether a CLI of that version is one that this module was written for.
+// fits reports whether a CLI of that version is one that this module was written for.
 func fits(version string) bool { return version == daggerVersion || version == publishedVersion }
 
-// cliVersion is that of the dagger in PATH, or empty.
+// cliVersion returns the version of the dagger in PATH, or "".
 func cliVersion(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "dagger", "version").Output()
 	if err != nil {
@@ -63,7 +63,7 @@ func cliVersion(ctx context.Context) string {
 	return fields[1]
 }
 
-// answers says whether the engine that the environment names serves the CLI.
+// answers reports whether the engine that the environment names serves the CLI.
 func answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -72,7 +72,7 @@ func answers(ctx context.Context) bool {
 	return cmd.Run() == nil
 }
 
-// dockerAnswers says whether a Docker daemon is there for the CLI to use.
+// dockerAnswers reports whether there is a Docker daemon for the CLI to use.
 func dockerAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

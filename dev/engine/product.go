@@ -14,19 +14,19 @@ import (
 	"sync"
 )
 
-// A product is a folder whose content follows from its inputs alone: compiled
-// programs, a Debian root, an image. It is made once and kept in the cache under
-// the digest of its inputs, with the digest of its content beside it.
+// A product is a folder whose content follows from its inputs alone: compiled programs, a Debian
+// root, an image. It is made once and cached under the digest of its inputs, with the digest of its
+// content beside it.
 type product struct {
 	name   string
-	inputs []string // all that the content depends on, in a fixed order
+	inputs []string // everything that the content depends on, in a fixed order
 	make   func(ctx context.Context, dir string) error
 }
 
-// key names the product's folder.
+// key returns the name of the product's folder.
 func (p product) key() string { return p.name + "-" + digestOf(p.inputs) }
 
-// digestOf is short enough to read in a path and long enough not to collide.
+// digestOf is short enough for a path and long enough not to collide.
 func digestOf(inputs []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(inputs, "\x00")))
 	return hex.EncodeToString(sum[:])[:16]
@@ -37,25 +37,23 @@ func (s settings) products() string            { return filepath.Join(s.cache, "
 func (s settings) productDir(p product) string { return filepath.Join(s.products(), p.key()) }
 func (s settings) productSum(p product) string { return s.productDir(p) + ".sha256" }
 
-// have says whether p was made before. It does not look inside: ensure does.
+// have reports whether p was made before. It does not check the content: ensure does.
 func (s settings) have(p product) bool {
 	_, err := os.Stat(s.productSum(p))
 	return err == nil
 }
 
-// ensured holds, for this process, a function for each product that looks into
-// it or makes it, once.
+// ensured contains, for this process, a function for each product that checks or makes it, once.
 var ensured sync.Map
 
-// ensure returns the folder of p, whole and undamaged.
+// ensure returns the folder of p, complete and undamaged.
 func (s settings) ensure(ctx context.Context, p product) (string, error) {
 	once, _ := ensured.LoadOrStore(p.key(), sync.OnceValues(func() (string, error) { return s.restoreOrMake(ctx, p) }))
 	return once.(func() (string, error))()
 }
 
-// restoreOrMake makes p unless an undamaged copy is in the cache. The folder and then
-// its digest are each put in place by one rename, so an interruption leaves
-// either a whole product or none.
+// restoreOrMake makes p unless an undamaged copy is in the cache. The folder and then its digest
+// are each put in place by one rename, so an interruption leaves either a complete product or none.
 func (s settings) restoreOrMake(ctx context.Context, p product) (string, error) {
 	dir, sum := s.productDir(p), s.productSum(p)
 	if want, err := os.ReadFile(sum); err == nil {
@@ -63,7 +61,7 @@ func (s settings) restoreOrMake(ctx context.Context, p product) (string, error) 
 		if err == nil && got == string(want) {
 			return dir, nil
 		}
-		say("%s is damaged in the cache: making it again", p.name)
+		say("%s is damaged in the cache: rebuilding it", p.name)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -97,7 +95,7 @@ func (s settings) restoreOrMake(ctx context.Context, p product) (string, error) 
 	return dir, s.dropOlder(p)
 }
 
-// dropOlder deletes the products of p's name that other inputs made.
+// dropOlder deletes products with p's name that were made from other inputs.
 func (s settings) dropOlder(p product) error {
 	entries, err := os.ReadDir(s.products())
 	if err != nil {
@@ -116,8 +114,7 @@ func (s settings) dropOlder(p product) error {
 	return nil
 }
 
-// treeDigest is the SHA-256 over the sorted paths, kinds, modes and contents
-// below dir.
+// treeDigest is the SHA-256 over the sorted paths, kinds, modes and contents below dir.
 func treeDigest(dir string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -159,7 +156,7 @@ func copyFile(w io.Writer, path string) error {
 	return err
 }
 
-// writeFile replaces path by one rename, so that no reader sees half of it.
+// writeFile replaces path by one rename, so that no reader sees a partial file.
 func writeFile(path string, data []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -13,8 +13,8 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "[%4.0fs] %s\n", time.Since(started).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// during says that a long piece of work began, that it goes on, and how long it
-// took. The function it returns ends it.
+// during reports that a long piece of work has started, that it is still running, and how long it
+// took. The returned function ends it.
 func during(what string) func() {
 	begin := time.Now()
 	say("%s …", what)
@@ -25,7 +25,7 @@ func during(what string) func() {
 			case <-done:
 				return
 			case <-tick:
-				say("%s … still at it after %.0f s", what, time.Since(begin).Seconds())
+				say("%s … still running after %.0f s", what, time.Since(begin).Seconds())
 			}
 		}
 	}()

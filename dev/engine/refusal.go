@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// A refusal is an error that its reader can mend: one sentence, lower case,
-// that names the value, and the exact next command.
+// A refusal is an error that the user can fix: one lower-case sentence that names the value, and
+// the exact next command.
 type refusal struct{ message, hint string }
 
 func (r *refusal) Error() string { return r.message }

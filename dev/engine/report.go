@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// status says which engine is used. It fails where there is none.
+// status shows which engine is used. It fails if there is none.
 func status(ctx context.Context, s settings) error {
 	other, err := s.otherEngine(ctx)
 	if err != nil {
@@ -20,7 +20,7 @@ func status(ctx context.Context, s settings) error {
 		return nil
 	}
 	if !s.running(ctx) {
-		return refuse("make engine", "no engine runs")
+		return refuse("make engine", "no engine is running")
 	}
 	fmt.Println("engine:   " + answering(s.engineAnswers(ctx)) + " at " + s.runnerHost())
 	fmt.Println("registry: " + answering(s.registryAnswers(ctx)) + " at " + s.registryAddress())
@@ -28,7 +28,7 @@ func status(ctx context.Context, s settings) error {
 	fmt.Println("cache:    " + s.cache)
 	fmt.Println("log:      " + s.logFile())
 	if !s.current(ctx) || !s.pinned() {
-		return refuse("make engine", "the engine that runs is not what this checkout asks for")
+		return refuse("make engine", "the running engine does not match this checkout")
 	}
 	return nil
 }
@@ -37,10 +37,10 @@ func answering(yes bool) string {
 	if yes {
 		return "answers"
 	}
-	return "is silent"
+	return "does not respond"
 }
 
-// printEnv prints what a shell evaluates to reach the engine by `dagger`.
+// printEnv prints what a shell evaluates so that `dagger` reaches the engine.
 func printEnv(ctx context.Context, s settings) error {
 	if s.running(ctx) {
 		fmt.Printf("export %s=%s\n", runnerHostVariable, s.runnerHost())
@@ -52,17 +52,17 @@ func printEnv(ctx context.Context, s settings) error {
 		return err
 	}
 	if other == nil {
-		return refuse("make engine", "no engine runs")
+		return refuse("make engine", "no engine is running")
 	}
 	fmt.Printf("# %s: nothing to set\n", other.what)
 	return nil
 }
 
-// logs copies what the engine and the registry wrote.
+// logs prints the log of the engine and the registry.
 func logs(s settings) error {
 	f, err := os.Open(s.logFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return refuse("make engine", "there is no log: no engine of ours runs")
+		return refuse("make engine", "there is no log: this machine's own engine is not running")
 	}
 	if err != nil {
 		return err

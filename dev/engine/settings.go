@@ -10,32 +10,32 @@ import (
 
 // settings say where things are and how large they may grow.
 type settings struct {
-	repo    string // the checkout: holds ci/pins.env and .env
-	cache   string // all that is built or downloaded; safe to delete while down
+	repo    string // the checkout, with ci/pins.env and .env
+	cache   string // everything built or downloaded; safe to delete while the engine is down
 	run     string // the running engine: its socket, mounts and log
-	port    int    // of the registry, on 127.0.0.1
-	storeGB int    // at which the engine starts to delete what it can make again
+	port    int    // port of the registry, on 127.0.0.1
+	storeGB int    // size at which the engine starts to delete what it can recreate
 }
 
-// Where the running engine keeps its parts. The socket's folder is one of its
-// own, because it is mounted into the engine's root.
+// The parts of the running engine. The socket has its own folder, because it is mounted into the
+// engine's root.
 func (s settings) socket() string     { return filepath.Join(s.run, "socket", "engine.sock") }
 func (s settings) runnerHost() string { return "unix://" + s.socket() }
 func (s settings) logFile() string    { return filepath.Join(s.run, "engine.log") }
 
-// scratch holds what is of use to one run only.
+// scratch is for files that only one run needs.
 func (s settings) scratch() string { return filepath.Join(s.cache, "scratch") }
 
-// What of the cache other programs are told of.
+// The parts of the cache that other programs use.
 func (s settings) bin() string       { return filepath.Join(s.cache, "bin") }
 func (s settings) daggerCLI() string { return filepath.Join(s.bin(), "dagger") }
 
-// The two pins files: what upstream publishes, and what this machine built.
+// The two pins files: the upstream images, and those that this machine built.
 func (s settings) upstreamPins() string { return filepath.Join(s.repo, "ci", "pins.env") }
 func (s settings) localPins() string    { return filepath.Join(s.repo, localPinsPath) }
 func (s settings) dotEnv() string       { return filepath.Join(s.repo, ".env") }
 
-// localPinsPath is relative to the repository, as .env names it.
+// localPinsPath is relative to the repository, as written in .env.
 const localPinsPath = ".slipway/pins.env"
 
 func readSettings() (settings, error) {
@@ -59,7 +59,7 @@ func readSettings() (settings, error) {
 			return settings{}, err
 		}
 	}
-	// A Unix socket's path holds at most 107 bytes.
+	// A Unix socket's path has at most 107 bytes.
 	if len(s.socket()) > 107 {
 		return settings{}, refuse("export SLIPWAY_RUN_DIR=/run/slipway", "run folder %q is too long for a socket", s.run)
 	}
@@ -83,7 +83,7 @@ func number(name string, otherwise, least, most int) (int, error) {
 	return n, nil
 }
 
-// repository finds the checkout that the working directory is in.
+// repository finds the checkout that contains the working directory.
 func repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

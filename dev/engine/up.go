@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// up leaves the machine with an engine that answers and .env with the pins that
-// fit it. It is safe to repeat, to interrupt and to run twice at once.
+// up leaves the machine with an engine that responds and a .env with the matching pins. It is safe
+// to repeat, to interrupt and to run twice at the same time.
 func up(ctx context.Context, s settings) error {
 	other, err := s.otherEngine(ctx)
 	if err != nil {
@@ -52,15 +52,15 @@ func up(ctx context.Context, s settings) error {
 		}
 		done()
 	}
-	// Last, because it says that nothing is left to do.
+	// This is written last, because it means that nothing is left to do.
 	if err := writeFile(s.keyFile(), []byte(s.key()), 0o644); err != nil {
 		return err
 	}
-	say("the engine runs: %s", s.runnerHost())
+	say("the engine is running: %s", s.runnerHost())
 	return s.rememberPins(localPinsPath)
 }
 
-// all lists every product, those that take longest first.
+// all lists every product, the slowest to build first.
 func (s settings) all() []product {
 	products := []product{s.dagger()}
 	for _, i := range images {
@@ -69,7 +69,7 @@ func (s settings) all() []product {
 	return append(products, s.engineRoot(), s.goSDK())
 }
 
-// key changes with everything that the running engine was started from.
+// key changes with everything from which the running engine was started.
 func (s settings) key() string {
 	keys := []string{s.imagesKey(), strconv.Itoa(s.port), strconv.Itoa(s.storeGB)}
 	for _, p := range s.all() {
@@ -90,10 +90,10 @@ func (s settings) imagesKey() string {
 	return digestOf(keys)
 }
 
-// keyFile is in the run folder: it is gone when the engine is.
+// keyFile is in the run folder, so it disappears with the engine.
 func (s settings) keyFile() string { return filepath.Join(s.run, "key") }
 
-// current says whether the engine runs, answers, and is what up would start.
+// current reports whether the engine runs, responds, and is what up would start.
 func (s settings) current(ctx context.Context) bool {
 	started, err := os.ReadFile(s.keyFile())
 	if err != nil || string(started) != s.key() {
@@ -102,7 +102,7 @@ func (s settings) current(ctx context.Context) bool {
 	return s.running(ctx) && s.engineAnswers(ctx) && s.registryAnswers(ctx)
 }
 
-// engineAnswers says whether the engine listens on its socket.
+// engineAnswers reports whether the engine listens on its socket.
 func (s settings) engineAnswers(ctx context.Context) bool {
 	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", s.socket())
 	if err != nil {
@@ -112,11 +112,10 @@ func (s settings) engineAnswers(ctx context.Context) bool {
 	return true
 }
 
-// build makes or looks into every product, two at a time: one mostly compiles
-// while the other mostly downloads.
+// build makes or checks every product, two at a time: one mostly compiles while the other mostly
+// downloads.
 func (s settings) build(ctx context.Context) error {
-	// Also what a run that was killed has left there, whose last commands may be
-	// about to end.
+	// This also deletes what a killed run left, whose last commands may still be ending.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		err := os.RemoveAll(s.scratch())
 		if err == nil {
@@ -144,7 +143,7 @@ func (s settings) build(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		say("to make in %s: %s", s.cache, strings.Join(missing, ", "))
+		say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
 		if err := s.checkNetwork(ctx); err != nil {
 			return err
 		}
@@ -163,7 +162,7 @@ func (s settings) build(ctx context.Context) error {
 	return errors.Join(lanes.Wait(), os.RemoveAll(s.scratch()))
 }
 
-// restart replaces what runs, or what a crash left of it, by a new engine.
+// restart replaces a running engine, or the remains of a crash, with a new engine.
 func (s settings) restart(ctx context.Context) error {
 	if err := s.stop(ctx); err != nil {
 		return err
@@ -173,7 +172,7 @@ func (s settings) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The images are pushed anew each time, which is quicker than to look for damage.
+	// The images are pushed again each time, which is faster than checking for damage.
 	if err := os.RemoveAll(filepath.Join(s.cache, "registry")); err != nil {
 		return err
 	}
@@ -193,7 +192,7 @@ func (s settings) restart(ctx context.Context) error {
 	return nil
 }
 
-// container puts together what the engine starts from.
+// container returns everything the engine is started with.
 func (s settings) container(ctx context.Context) (container, error) {
 	programs, err := s.ensure(ctx, s.dagger())
 	if err != nil {
@@ -239,8 +238,8 @@ func (s settings) container(ctx context.Context) (container, error) {
 	}, nil
 }
 
-// engineConfig makes the registry on loopback the mirror of the registries that
-// our pins name, and caps the store. In bytes: the engine's GB is 2^30 of them.
+// engineConfig makes the registry on loopback the mirror of the registries in our pins, and limits
+// the store. In bytes: the engine's GB is 2^30 of them.
 func (s settings) engineConfig() string {
 	return fmt.Sprintf(`{
   "logLevel": "info",
@@ -254,8 +253,7 @@ func (s settings) engineConfig() string {
 `, s.storeGB*1e9, s.storeGB*1e9/4, s.registryAddress())
 }
 
-// down stops the engine of this machine; there is nothing to do where another
-// one is used.
+// down stops this machine's engine; there is nothing to do if another one is used.
 func down(ctx context.Context, s settings) error {
 	if err := checkRoot(); err != nil {
 		return err
@@ -266,17 +264,17 @@ func down(ctx context.Context, s settings) error {
 	}
 	defer unlock()
 	if _, err := os.Stat(s.run); errors.Is(err, fs.ErrNotExist) {
-		say("no engine of ours runs")
+		say("this machine's own engine is not running")
 		return nil
 	}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	say("the engine is stopped; what it built is kept in %s", s.cache)
+	say("the engine is stopped; its built files are kept in %s", s.cache)
 	return nil
 }
 
-// clean deletes all that up ever made.
+// clean deletes everything that up created.
 func clean(ctx context.Context, s settings) error {
 	if err := down(ctx, s); err != nil {
 		return err

@@ -1,14 +1,14 @@
-// Command mutants changes one thing at a time in the code that keeps secrets, locks, plans
-// and guards, and looks whether a test notices. `make mutants` runs it.
+// Command mutants changes one thing at a time in the code for secrets, locks, plans and guards, and
+// checks whether a test notices. `make mutants` runs it.
 //
-// Every file of a package is instrumented once, so that an environment variable chooses the
-// mutant: one compilation serves all of them. First each test runs alone, to learn which
-// mutants it reaches and how long it takes; then each mutant meets the tests that reach it,
-// the quick ones first, for as long as -budget.
+// Every file of a package is instrumented once, so that an environment variable selects the mutant:
+// one compilation serves all of them. First each test runs alone, to find out which mutants it
+// reaches and how long it takes. Then each mutant is run with the tests that reach it, fastest
+// first, for up to -budget.
 //
-// It is our own because of the tests: many take seconds, so a mutant must meet only those that
-// reach it, and be compiled together with all others. Gremlins, the kept tool of this kind, says
-// of itself that a run on a large module takes hours; it was not tried here.
+// It is our own program because many tests take seconds, so a mutant must only run with the tests
+// that reach it and be compiled together with all others. Gremlins, the maintained tool of this
+// kind, says that a run on a large module takes hours; it was not tried here.
 package main
 
 import (
@@ -31,7 +31,7 @@ type target struct {
 	skip     string   // pattern of tests that take too long to be asked, or fail where others work
 }
 
-// targets are what keeps secrets, locks, plans and guards.
+// targets is the code for secrets, locks, plans and guards.
 var targets = []target{
 	{packages: []string{"internal/journal"}},
 	{packages: []string{"internal/state"}},
@@ -51,15 +51,15 @@ var targets = []target{
 	}, also: []string{"cmd/slipway"}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database(NeverReady|Fails|Refused)|Stopped|FullWork)"},
 }
 
-// enough is the part of the mutants that tests have to notice.
+// enough is the share of mutants that tests have to notice.
 const enough = 0.9
 
 func main() {
-	only := flag.String("only", "", "the package whose folder ends so")
-	budget := flag.Duration("budget", 40*time.Second, "time that the tests have for one mutant")
-	match := flag.String("match", "", "pattern of the names of the mutants that are made; empty: all")
-	skip := flag.String("skip", "", "pattern of tests that are not asked either, such as BlackBox")
-	known := flag.String("known", "dev/mutants/survivors", "file that explains survivors: one on each line, and why behind a tab")
+	only := flag.String("only", "", "only the package whose folder ends with this")
+	budget := flag.Duration("budget", 40*time.Second, "time limit of the tests for one mutant")
+	match := flag.String("match", "", "pattern of the names of the mutants to run; empty: all")
+	skip := flag.String("skip", "", "pattern of further tests to skip, such as BlackBox")
+	known := flag.String("known", "dev/mutants/survivors", "file that explains survivors: one per line, with the reason after a tab")
 	flag.Parse()
 	reasons, err := readSurvivors(*known)
 	if err != nil {
@@ -125,14 +125,14 @@ func readSurvivors(path string) (map[string]string, error) {
 		}
 		name, why, ok := strings.Cut(line, "\t")
 		if !ok || strings.TrimSpace(why) == "" {
-			return nil, fmt.Errorf("%s: %q has no reason behind a tab", path, line)
+			return nil, fmt.Errorf("%s: %q has no reason after a tab", path, line)
 		}
 		reasons[name] = strings.TrimSpace(why)
 	}
 	return reasons, nil
 }
 
-// sources are the files of a target, without its tests.
+// sources returns the files of a target, without its tests.
 func (t target) sources() ([]string, error) {
 	var all []string
 	for _, folder := range t.packages {

@@ -14,15 +14,15 @@ import (
 // A mutant is one change of the code.
 type mutant struct {
 	id       int
-	file     string // from the root of the repository
+	file     string // relative to the repository's root
 	function string
 	line     int
 	what     string // such as: condition turned round
-	text     string // of what is changed, on one line
-	nth      int    // among those of the same function, what and text
+	text     string // text of the changed code, on one line
+	nth      int    // number among mutants with the same function, what and text
 }
 
-// name tells a mutant from all others, and stays when lines move.
+// name identifies a mutant, and stays the same when lines move.
 func (m mutant) name() string {
 	name := fmt.Sprintf("%s %s: %s: %s", m.file, m.function, m.what, m.text)
 	if m.nth > 0 {
@@ -31,7 +31,7 @@ func (m mutant) name() string {
 	return name
 }
 
-// An instrumented file holds all of its mutants at once.
+// An instrumented file contains all of its mutants at the same time.
 type instrumented struct {
 	source  []byte
 	mutants []mutant
@@ -39,12 +39,12 @@ type instrumented struct {
 	file    string
 	fset    *token.FileSet
 	next    *int
-	within  string // function
+	within  string // enclosing function
 	seen    map[string]int
 }
 
-// An insert puts text before an offset of the source; at the same offset, those that close
-// come first, and the outer ones open first.
+// An insert puts text before an offset of the source. At the same offset, closing inserts come
+// first, and outer ones open before inner ones.
 type insert struct {
 	at    int
 	text  string
@@ -52,7 +52,7 @@ type insert struct {
 	order int
 }
 
-// instrument reads a file and has its code ask which mutant it is.
+// instrument reads a file and makes its code ask which mutant it is.
 func instrument(path string, next *int) (code []byte, mutants []mutant, err error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *instrumented) visit(node ast.Node) bool {
 	return true
 }
 
-// turn has an expression be its opposite.
+// turn negates an expression.
 func (f *instrumented) turn(e ast.Expr, what string) {
 	f.around(e, "(%s != (", "))", what)
 }
@@ -131,7 +131,7 @@ func (f *instrumented) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// statements leaves calls and assignments out.
+// statements leaves out calls and assignments.
 func (f *instrumented) statements(list []ast.Stmt) {
 	for _, statement := range list {
 		switch s := statement.(type) {
@@ -147,7 +147,7 @@ func (f *instrumented) statements(list []ast.Stmt) {
 	}
 }
 
-// around adds a mutant whose code goes around a node.
+// around adds a mutant whose code is placed around a node.
 func (f *instrumented) around(node ast.Node, before, after, what string) {
 	*f.next++
 	id := *f.next
@@ -171,7 +171,7 @@ func (f *instrumented) text(node ast.Node) string {
 	return string(f.source[f.offset(node.Pos()):f.offset(node.End())])
 }
 
-// code is the source with all inserts.
+// code returns the source with all inserts.
 func (f *instrumented) code() []byte {
 	sort.SliceStable(f.inserts, func(i, j int) bool {
 		a, b := f.inserts[i], f.inserts[j]
@@ -192,7 +192,7 @@ func (f *instrumented) code() []byte {
 	return append(code, f.source[at:]...)
 }
 
-// isBool says that an expression is a bool by its form alone.
+// isBool reports whether an expression is a bool, judging by its form alone.
 func isBool(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -210,7 +210,7 @@ func isBool(e ast.Expr) bool {
 	return false
 }
 
-// simple says that an expression can be evaluated twice.
+// simple reports whether an expression can be evaluated twice.
 func simple(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident, *ast.BasicLit:

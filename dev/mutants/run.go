@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// chooser is what the instrumented code asks.
+// chooser is the function that the instrumented code calls.
 const chooser = `package %s
 
 import (
@@ -48,7 +48,7 @@ func slipwayMutant(id int) bool {
 }
 `
 
-// A test is one that the mutants meet.
+// A test is a test that is run with mutants.
 type test struct {
 	name    string
 	binary  string // that has it
@@ -57,8 +57,8 @@ type test struct {
 	reaches map[int]bool
 }
 
-// run returns the mutants of a target that no test notices, and how many there are, of those
-// whose name matches.
+// run returns the mutants of a target that no test notices, and the total number of mutants, among
+// those whose name matches.
 func (t target) run(match *regexp.Regexp, budget time.Duration) (left []mutant, all int, err error) {
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -236,11 +236,11 @@ func command(ctx context.Context, one test, names []string, environment string) 
 	return cmd
 }
 
-// killers remember which tests noticed a mutant of a function: the next one of that function
-// meets them first.
+// killers remember which tests noticed a mutant of a function: they run first for that function's
+// next mutant.
 type killers struct {
 	sync.Mutex
-	of map[string][]string // by file and function, the latest first
+	of map[string][]string // by file and function, latest first
 }
 
 func (k *killers) add(m mutant, names []string) {
@@ -251,7 +251,7 @@ func (k *killers) add(m mutant, names []string) {
 	k.of[key] = append(slices.Clone(names), earlier...)
 }
 
-// first returns the tests that reach a mutant, in the order in which it meets them.
+// first returns the tests that reach a mutant, in the order in which they run.
 func (k *killers) first(m mutant, tests []test) []test {
 	k.Lock()
 	defer k.Unlock()
@@ -300,7 +300,7 @@ func (t target) noticed(m mutant, tests []test, known *killers, budget time.Dura
 		}
 		of = one
 		batch, takes = append(batch, one.name), takes+one.takes
-		// Quick ones go together.
+		// Fast tests run together.
 		if takes > time.Second && try() {
 			return true
 		}

@@ -67,14 +67,14 @@ func changed(d plan.Drift) string {
 	case d.Deleted:
 		return "deleted"
 	case len(d.Attributes) > 0:
-		return "changed (" + report.Told(d.Attributes, nil, d.Values) + ")"
+		return "changed (" + report.Describe(d.Attributes, nil, d.Values) + ")"
 	}
 	return "changed"
 }
 
 func wanted(c plan.Change) string {
 	if len(c.Attributes) > 0 {
-		return string(c.Action) + " (" + report.Told(c.Attributes, c.Later, c.Values) + ")"
+		return string(c.Action) + " (" + report.Describe(c.Attributes, c.Later, c.Values) + ")"
 	}
 	return string(c.Action)
 }

@@ -124,7 +124,7 @@ func (c *Client) createIssue(ctx context.Context, in repository, want Issue, req
 	// If the token may not set labels, GitHub drops them silently, and we would create another
 	// issue each time.
 	if !slices.ContainsFunc(created.Labels, func(l *api.Label) bool { return strings.EqualFold(l.GetName(), Label) }) {
-		return &unmended{fmt.Sprintf("the token may not set labels: add the label %s to %s by hand", Label, out.URL)}
+		return &permanent{fmt.Sprintf("the token may not set labels: add the label %s to %s by hand", Label, out.URL)}
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func TestDuplicateIssuesLostAnswer(t *testing.T) {
 	for range 3 {
 		sim.AddIssue(repo, githubsim.Bot, "Drift", driftMarker+"\nold", "slipway")
 	}
-	sim.Inject(befalls("PATCH", "/issues/4", 1, githubsim.BadGateway(true)))
+	sim.Inject(fails("PATCH", "/issues/4", 1, githubsim.BadGateway(true)))
 	if out := putIssue(t, client, Issue{Title: "Drift"}); out.Action != Closed || out.Removed != 2 {
 		t.Errorf("got %+v", out)
 	}
@@ -246,7 +246,7 @@ func TestIssueOpenedMeanwhile(t *testing.T) {
 		add(119 - after)
 		number := sim.AddIssue(repo, githubsim.Bot, "Drift", driftMarker+"\nold", "slipway")
 		add(after)
-		f := befalls("GET", "/issues", 1, githubsim.Fault{Before: func() { add(1) }})
+		f := fails("GET", "/issues", 1, githubsim.Fault{Before: func() { add(1) }})
 		f.Skip = 1
 		sim.Inject(f)
 		out := putIssue(t, client, Issue{Title: "Drift", Body: "new", Open: true})
@@ -270,7 +270,7 @@ func TestIssueLostAnswers(t *testing.T) {
 			step := func(method, path string, want Issue, action Action, left issue) {
 				t.Helper()
 				before := len(slept.list)
-				sim.Inject(befalls(method, path, 1, fault))
+				sim.Inject(fails(method, path, 1, fault))
 				if out := putIssue(t, client, want); out.Action != action || out.Removed != 0 || out.URL == "" {
 					t.Errorf("%s %s: got %+v", method, path, out)
 				}

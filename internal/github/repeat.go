@@ -19,10 +19,10 @@ const (
 // errGone means that something was deleted after it was found.
 var errGone = errors.New("it is deleted each time before it can be edited")
 
-// unmended is an error that a retry cannot fix.
-type unmended struct{ message string }
+// permanent is an error that a retry cannot fix.
+type permanent struct{ message string }
 
-func (u *unmended) Error() string { return u.message }
+func (u *permanent) Error() string { return u.message }
 
 // patient adds a deadline to a context without one.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -67,11 +67,11 @@ func (c *Client) repeat(ctx context.Context, what string, do func() error) error
 
 // pause returns how long to wait after a temporary error on attempt n.
 func pause(err error, n int) (wait time.Duration, passes bool) {
-	var stays *unmended
+	var lasting *permanent
 	switch status := statusOf(err); {
 	case errors.Is(err, errGone):
 		return 0, true
-	case errors.Is(err, errElsewhere), errors.As(err, &stays), status != 0 && status < http.StatusInternalServerError:
+	case errors.Is(err, errElsewhere), errors.As(err, &lasting), status != 0 && status < http.StatusInternalServerError:
 		return 0, false
 	}
 	// GitHub also needs about a second to show what it has just created.

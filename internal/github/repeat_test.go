@@ -13,7 +13,7 @@ import (
 )
 
 // befalls lets a fault befall only some requests.
-func befalls(method, path string, times int, f githubsim.Fault) githubsim.Fault {
+func fails(method, path string, times int, f githubsim.Fault) githubsim.Fault {
 	f.Method, f.Path, f.Times = method, path, times
 	return f
 }
@@ -29,17 +29,17 @@ func TestLostAnswers(t *testing.T) {
 		want   Action
 		writes int
 	}{
-		"5xx before it was created":       {befalls("POST", "/comments", 1, githubsim.BadGateway(false)), "", Created, 2},
-		"5xx after it was created":        {befalls("POST", "/comments", 1, githubsim.BadGateway(true)), "", Created, 1},
-		"dropped after it was created":    {befalls("POST", "/comments", 1, dropped), "", Created, 1},
-		"dropped before it was created":   {befalls("POST", "/comments", 1, githubsim.Fault{Drop: true}), "", Created, 2},
-		"cut off after it was created":    {befalls("POST", "/comments", 1, cut), "", Created, 1},
-		"5xx after it was edited":         {befalls("PATCH", "/comments", 1, githubsim.BadGateway(true)), "old", Updated, 1},
-		"dropped after it was edited":     {befalls("PATCH", "/comments", 1, dropped), "old", Updated, 1},
-		"5xx while looking":               {befalls("GET", "/comments", 2, githubsim.BadGateway(false)), "old", Updated, 1},
-		"dropped while looking":           {befalls("GET", "/comments", 2, githubsim.Fault{Drop: true}), "old", Updated, 1},
-		"5xx while asking who we are":     {befalls("POST", "/graphql", 2, githubsim.BadGateway(false)), "", Created, 1},
-		"limited while asking who we are": {befalls("POST", "/graphql", 1, githubsim.SecondaryLimit(403, 60)), "", Created, 1},
+		"5xx before it was created":       {fails("POST", "/comments", 1, githubsim.BadGateway(false)), "", Created, 2},
+		"5xx after it was created":        {fails("POST", "/comments", 1, githubsim.BadGateway(true)), "", Created, 1},
+		"dropped after it was created":    {fails("POST", "/comments", 1, dropped), "", Created, 1},
+		"dropped before it was created":   {fails("POST", "/comments", 1, githubsim.Fault{Drop: true}), "", Created, 2},
+		"cut off after it was created":    {fails("POST", "/comments", 1, cut), "", Created, 1},
+		"5xx after it was edited":         {fails("PATCH", "/comments", 1, githubsim.BadGateway(true)), "old", Updated, 1},
+		"dropped after it was edited":     {fails("PATCH", "/comments", 1, dropped), "old", Updated, 1},
+		"5xx while looking":               {fails("GET", "/comments", 2, githubsim.BadGateway(false)), "old", Updated, 1},
+		"dropped while looking":           {fails("GET", "/comments", 2, githubsim.Fault{Drop: true}), "old", Updated, 1},
+		"5xx while asking who we are":     {fails("POST", "/graphql", 2, githubsim.BadGateway(false)), "", Created, 1},
+		"limited while asking who we are": {fails("POST", "/graphql", 1, githubsim.SecondaryLimit(403, 60)), "", Created, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sim, client, slept := start(t)
@@ -73,14 +73,14 @@ func TestLimits(t *testing.T) {
 		fault githubsim.Fault
 		want  []time.Duration
 	}{
-		"secondary":             {befalls("POST", "/comments", 2, githubsim.SecondaryLimit(403, 7)), []time.Duration{7 * time.Second, 7 * time.Second}},
-		"secondary, 429":        {befalls("POST", "/comments", 2, githubsim.SecondaryLimit(429, 7)), []time.Duration{7 * time.Second, 7 * time.Second}},
-		"secondary, no time":    {befalls("POST", "/comments", 2, githubsim.SecondaryLimit(403, -1)), []time.Duration{time.Minute, 2 * time.Minute}},
-		"429, no time":          {befalls("POST", "/comments", 1, githubsim.Fault{Status: 429}), []time.Duration{time.Minute}},
-		"secondary, a look":     {befalls("GET", "/comments", 1, githubsim.SecondaryLimit(403, 0)), []time.Duration{time.Second}},
-		"primary":               {befalls("GET", "/comments", 1, reset(90)), []time.Duration{90 * time.Second}},
-		"primary, of GraphQL":   {befalls("POST", "/graphql", 1, graphql), []time.Duration{90 * time.Second}},
-		"primary, already over": {befalls("GET", "/comments", 1, reset(-90)), []time.Duration{time.Second}},
+		"secondary":             {fails("POST", "/comments", 2, githubsim.SecondaryLimit(403, 7)), []time.Duration{7 * time.Second, 7 * time.Second}},
+		"secondary, 429":        {fails("POST", "/comments", 2, githubsim.SecondaryLimit(429, 7)), []time.Duration{7 * time.Second, 7 * time.Second}},
+		"secondary, no time":    {fails("POST", "/comments", 2, githubsim.SecondaryLimit(403, -1)), []time.Duration{time.Minute, 2 * time.Minute}},
+		"429, no time":          {fails("POST", "/comments", 1, githubsim.Fault{Status: 429}), []time.Duration{time.Minute}},
+		"secondary, a look":     {fails("GET", "/comments", 1, githubsim.SecondaryLimit(403, 0)), []time.Duration{time.Second}},
+		"primary":               {fails("GET", "/comments", 1, reset(90)), []time.Duration{90 * time.Second}},
+		"primary, of GraphQL":   {fails("POST", "/graphql", 1, graphql), []time.Duration{90 * time.Second}},
+		"primary, already over": {fails("GET", "/comments", 1, reset(-90)), []time.Duration{time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sim, client, slept := start(t)
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 func TestLimitForever(t *testing.T) {
 	t.Run("longer than there is time", func(t *testing.T) {
 		sim, client, slept := start(t)
-		sim.Inject(befalls("POST", "/comments", 0, githubsim.SecondaryLimit(403, 60)))
+		sim.Inject(fails("POST", "/comments", 0, githubsim.SecondaryLimit(403, 60)))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		begun := time.Now()
@@ -112,7 +112,7 @@ func TestLimitForever(t *testing.T) {
 	})
 	t.Run("as often as it is tried", func(t *testing.T) {
 		sim, client, slept := start(t)
-		sim.Inject(befalls("POST", "/comments", 0, githubsim.SecondaryLimit(429, 2)))
+		sim.Inject(fails("POST", "/comments", 0, githubsim.SecondaryLimit(429, 2)))
 		_, err := client.PutComment(t.Context(), repo, 1, "plan", "new")
 		if err == nil || !strings.Contains(err.Error(), "try again in 2s") {
 			t.Errorf("got %v", err)
@@ -123,7 +123,7 @@ func TestLimitForever(t *testing.T) {
 	})
 	t.Run("until the time is over", func(t *testing.T) {
 		sim, client, _ := start(t)
-		sim.Inject(befalls("POST", "/comments", 0, githubsim.SecondaryLimit(403, 1)))
+		sim.Inject(fails("POST", "/comments", 0, githubsim.SecondaryLimit(403, 1)))
 		ctx, cancel := context.WithCancel(t.Context())
 		client.wait = func(ctx context.Context, _ time.Duration) error {
 			cancel()
@@ -178,7 +178,7 @@ func TestFinalAnswers(t *testing.T) {
 // TestOutage: what does not pass ends with what GitHub answered last.
 func TestOutage(t *testing.T) {
 	sim, client, slept := start(t)
-	sim.Inject(befalls("POST", "/comments", 0, githubsim.BadGateway(false)))
+	sim.Inject(fails("POST", "/comments", 0, githubsim.BadGateway(false)))
 	_, err := client.PutComment(t.Context(), repo, 1, "plan", "new")
 	if err == nil || !strings.Contains(err.Error(), "502 Server Error") {
 		t.Errorf("got %v", err)

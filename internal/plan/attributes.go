@@ -13,7 +13,7 @@ import (
 func changed(change *tfjson.Change, names []string, allowed rules) (values []Value, later []string) {
 	before, after, unknown := attributes(change)
 	for _, name := range names {
-		if !allowed.has(name) && !holdsTrue(unknown[name]) {
+		if !allowed.has(name) && !marksAny(unknown[name]) {
 			continue // a closer look would cost a lot and show nothing
 		}
 		c := comparison{rules: allowed, room: mostValues - len(values)}
@@ -64,8 +64,8 @@ func differing(change *tfjson.Change) []string {
 	hides, _ := change.AfterSensitive.(map[string]any)
 	var names []string
 	for name := range all(before, after, unknown) {
-		later := holdsTrue(unknown[name])
-		marks := holdsTrue(hidden[name]) || holdsTrue(hides[name])
+		later := marksAny(unknown[name])
+		marks := marksAny(hidden[name]) || marksAny(hides[name])
 		if later || !reflect.DeepEqual(before[name], after[name]) || marks && !reflect.DeepEqual(hidden[name], hides[name]) {
 			names = append(names, name)
 		}
@@ -135,16 +135,16 @@ func all(before, after, unknown map[string]any) map[string]bool {
 	return names
 }
 
-// holdsTrue reports whether a tree of marks marks anything.
-func holdsTrue(tree any) bool {
+// marksAny reports whether a tree of marks marks anything.
+func marksAny(tree any) bool {
 	switch tree := tree.(type) {
 	case bool:
 		return tree
 	case []any:
-		return slices.ContainsFunc(tree, holdsTrue)
+		return slices.ContainsFunc(tree, marksAny)
 	case map[string]any:
 		for _, child := range tree {
-			if holdsTrue(child) {
+			if marksAny(child) {
 				return true
 			}
 		}

@@ -94,8 +94,8 @@ func (c *comparison) compare(p place, before, after side, unknown any) {
 	case p.depth > deepestValues, before.marks == true, after.marks == true:
 		c.rest = true
 		return
-	case !holdsTrue(unknown) && reflect.DeepEqual(before.value, after.value):
-		c.rest = c.rest || holdsTrue(before.marks) || holdsTrue(after.marks)
+	case !marksAny(unknown) && reflect.DeepEqual(before.value, after.value):
+		c.rest = c.rest || marksAny(before.marks) || marksAny(after.marks)
 		return
 	}
 	_, mapBefore := before.value.(map[string]any)
@@ -124,7 +124,7 @@ func (c *comparison) maps(p place, before, after side, unknown any) {
 	for _, key := range keys {
 		scalar := isScalar(old[key]) && isScalar(now[key])
 		was, is := before.at(key), after.at(key)
-		if reflect.DeepEqual(was, is) && !holdsTrue(later[key]) {
+		if reflect.DeepEqual(was, is) && !marksAny(later[key]) {
 			continue
 		}
 		c.compare(c.below(p, key, scalar), was, is, later[key])
@@ -134,7 +134,7 @@ func (c *comparison) maps(p place, before, after side, unknown any) {
 func (c *comparison) scalars(p place, before, after side) {
 	old, knownOld := written(p.rule, before.value)
 	now, knownNow := written(p.rule, after.value)
-	if !knownOld || !knownNow || holdsTrue(before.marks) || holdsTrue(after.marks) {
+	if !knownOld || !knownNow || marksAny(before.marks) || marksAny(after.marks) {
 		c.rest = true
 		return
 	}
@@ -199,7 +199,7 @@ func (c *comparison) replaced(p place, before, after side, gone, came []int) {
 			*list = (*list)[:mostElements]
 		}
 	}
-	if v.Told() {
+	if v.HasValue() {
 		c.add(v)
 	}
 }
@@ -210,7 +210,7 @@ func leftOver(old, now []any, unknown any) (gone, came []int) {
 next:
 	for i := range old {
 		for j := range now {
-			if !taken[j] && !holdsTrue(elementOf(unknown, j)) && reflect.DeepEqual(old[i], now[j]) {
+			if !taken[j] && !marksAny(elementOf(unknown, j)) && reflect.DeepEqual(old[i], now[j]) {
 				taken[j] = true
 				continue next
 			}
@@ -226,7 +226,7 @@ next:
 }
 
 func unknownAt(unknown any, places []int) bool {
-	return slices.ContainsFunc(places, func(i int) bool { return holdsTrue(elementOf(unknown, i)) })
+	return slices.ContainsFunc(places, func(i int) bool { return marksAny(elementOf(unknown, i)) })
 }
 
 // elements writes the elements at these positions. It fails if one of them cannot be shown.
@@ -244,7 +244,7 @@ func (c *comparison) elements(p place, of side, places []int) (texts []string, o
 // element writes one element; of an object, only what has rules.
 func (c *comparison) element(p place, of side) (text string, ok bool) {
 	object, isObject := of.value.(map[string]any)
-	if of.marks == true || !isObject && holdsTrue(of.marks) {
+	if of.marks == true || !isObject && marksAny(of.marks) {
 		return "", false
 	}
 	if !isObject {
@@ -266,7 +266,7 @@ func (c *comparison) element(p place, of side) (text string, ok bool) {
 func leaf(r rule, of side) (text string, ok bool) {
 	list, isList := of.value.([]any)
 	switch {
-	case of.value == nil, holdsTrue(of.marks):
+	case of.value == nil, marksAny(of.marks):
 		return "", false
 	case !isList:
 		return written(r, of.value)

@@ -25,8 +25,8 @@ func (v Value) Attribute() string {
 	return v.Path
 }
 
-// Told reports whether there is a value and not only a path.
-func (v Value) Told() bool { return v.Old != "" || v.New != "" || len(v.Added)+len(v.Removed) > 0 }
+// HasValue reports whether there is a value and not only a path.
+func (v Value) HasValue() bool { return v.Old != "" || v.New != "" || len(v.Added)+len(v.Removed) > 0 }
 
 // Concealed reduces each value that mask would change to the attribute's name. No part of such a
 // value is shown either, because the text around a secret reveals something about it.
@@ -37,7 +37,7 @@ func Concealed(values []Value, mask func(string) string) []Value {
 		if slices.ContainsFunc(texts, func(text string) bool { return text != "" && mask(text) != text }) {
 			v = Value{Path: v.Attribute()}
 		}
-		if v.Told() || !slices.ContainsFunc(kept, func(k Value) bool { return !k.Told() && k.Path == v.Path }) {
+		if v.HasValue() || !slices.ContainsFunc(kept, func(k Value) bool { return !k.HasValue() && k.Path == v.Path }) {
 			kept = append(kept, v)
 		}
 	}

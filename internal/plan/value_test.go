@@ -154,7 +154,7 @@ func TestManyValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := s.Changes[0].Values
-	if len(values) != mostValues+1 || values[mostValues].Told() || values[mostValues].Path != "a" {
+	if len(values) != mostValues+1 || values[mostValues].HasValue() || values[mostValues].Path != "a" {
 		t.Errorf("got %d values:\n%s", len(values), lines(values))
 	}
 }

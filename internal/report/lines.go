@@ -42,7 +42,7 @@ func when(holds bool, text string) string {
 func changeLine(c plan.Change) line {
 	l := line{kind: kindOf(c)}
 	l.text = signed(signs[l.kind], name(c.Address))
-	unsaid, values := told(c.Attributes, c.Later, c.Values)
+	unsaid, values := describe(c.Attributes, c.Later, c.Values)
 	if l.values = values; l.kind == plan.Create {
 		l.values = madeOf(c.Values)
 	}
@@ -69,7 +69,7 @@ func driftLine(d plan.Drift) line {
 	if d.Answered {
 		answer = "the plan changes it too"
 	}
-	unsaid, values := told(d.Attributes, nil, d.Values)
+	unsaid, values := describe(d.Attributes, nil, d.Values)
 	return line{drift, signed("!", name(d.Address)+" was "+how+" outside of OpenTofu"), bracketed(names(unsaid), answer), values}
 }
 

@@ -79,6 +79,6 @@ func TestMaskedValues(t *testing.T) {
 }
 
 func oneLine(c plan.Change) string {
-	unsaid, values := told(c.Attributes, c.Later, c.Values)
+	unsaid, values := describe(c.Attributes, c.Later, c.Values)
 	return strings.Join(append(unsaid, values...), "; ")
 }

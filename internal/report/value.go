@@ -7,17 +7,17 @@ import (
 	"slipway/internal/plan"
 )
 
-// told describes what happens to attributes: the names of those without a shown value, and the
+// describe describes what happens to attributes: the names of those without a shown value, and the
 // values, one per line.
-func told(attributes, later []string, values []plan.Value) (unsaid, lines []string) {
+func describe(attributes, later []string, values []plan.Value) (unsaid, lines []string) {
 	for _, attribute := range attributes {
 		here := slices.DeleteFunc(slices.Clone(values), func(v plan.Value) bool { return v.Attribute() != attribute })
 		for _, v := range here {
-			if v.Told() {
+			if v.HasValue() {
 				lines = append(lines, valueText(v))
 			}
 		}
-		partly := slices.ContainsFunc(here, func(v plan.Value) bool { return !v.Told() })
+		partly := slices.ContainsFunc(here, func(v plan.Value) bool { return !v.HasValue() })
 		if partly || len(here) == 0 && !slices.Contains(later, attribute) {
 			unsaid = append(unsaid, attribute)
 		}
@@ -34,7 +34,7 @@ func knownLater(later []string) string {
 func madeOf(values []plan.Value) []string {
 	var texts []string
 	for _, v := range values {
-		if v.Told() {
+		if v.HasValue() {
 			texts = append(texts, valueText(v))
 		}
 	}
@@ -66,9 +66,9 @@ func valueText(v plan.Value) string {
 	return shown(v.Path+": "+text, longestText)
 }
 
-// Told describes on one line what happens to attributes.
-func Told(attributes, later []string, values []plan.Value) string {
-	unsaid, lines := told(attributes, later, values)
+// Describe describes on one line what happens to attributes.
+func Describe(attributes, later []string, values []plan.Value) string {
+	unsaid, lines := describe(attributes, later, values)
 	parts := append(lines, unsaid...)
 	if text := knownLater(later); text != "" {
 		parts = append(parts, text)

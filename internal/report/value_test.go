@@ -131,8 +131,8 @@ func TestOlderSummary(t *testing.T) {
 	}
 }
 
-func TestTold(t *testing.T) {
-	got := Told([]string{"a", "b", "c"}, []string{"c"}, []plan.Value{{Path: "a", Old: "1", New: "2"}})
+func TestDescribe(t *testing.T) {
+	got := Describe([]string{"a", "b", "c"}, []string{"c"}, []plan.Value{{Path: "a", Old: "1", New: "2"}})
 	if got != "a: 1 → 2, b, 1 known after apply" {
 		t.Errorf("got %q", got)
 	}

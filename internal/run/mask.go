@@ -10,25 +10,25 @@ import (
 // marks as sensitive is masked, too, unless a non-sensitive output has the same value: then its
 // author has published it.
 type Mask struct {
-	redactor  *redact.Set
+	set       *redact.Set
 	own       []string        // credentials and everything else that is never shown
 	marked    []string        // what plans and states mark as sensitive
 	published strings.Builder // the non-sensitive outputs, as shown in the report
 }
 
 // NewMask returns a mask that hides nothing yet.
-func NewMask() *Mask { return &Mask{redactor: redact.New()} }
+func NewMask() *Mask { return &Mask{set: redact.New()} }
 
 // Add masks credentials from now on.
 func (m *Mask) Add(values ...string) {
 	m.own = append(m.own, values...)
-	m.redactor.Add(values...)
+	m.set.Add(values...)
 }
 
 // AddMarked masks values that a plan or a state marks as sensitive, from now on.
 func (m *Mask) AddMarked(values ...string) {
 	m.marked = append(m.marked, values...)
-	m.redactor.Add(values...)
+	m.set.Add(values...)
 }
 
 // Publish records a non-sensitive output. Settle makes it visible.
@@ -44,13 +44,13 @@ func (m *Mask) Settle() {
 	if len(published) == 0 {
 		return
 	}
-	m.redactor = redact.New(m.own...)
-	m.redactor.Leave(published...)
-	m.redactor.Add(m.marked...)
+	m.set = redact.New(m.own...)
+	m.set.Leave(published...)
+	m.set.Add(m.marked...)
 }
 
 // String returns a text with its secrets masked.
-func (m *Mask) String(text string) string { return m.redactor.String(text) }
+func (m *Mask) String(text string) string { return m.set.String(text) }
 
 // TooShort counts the values that are too short to be masked.
-func (m *Mask) TooShort() int { return m.redactor.Skipped() }
+func (m *Mask) TooShort() int { return m.set.Skipped() }

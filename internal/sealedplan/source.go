@@ -197,8 +197,8 @@ func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) 
 
 // Claim ensures that the plan is applied only once: it refuses a plan that another run has claimed.
 // The returned function releases the claim, for a run that has not started.
-func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (giveBack func(context.Context) error, err error) {
-	if l.Store == nil { // the state's own serial has to do
+func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (release func(context.Context) error, err error) {
+	if l.Store == nil { // the state's own serial must suffice
 		return func(context.Context) error { return nil }, nil
 	}
 	key := claimKey(l, p.Manifest)

@@ -1,5 +1,5 @@
-// Package faults lets requests to a simulated cloud go wrong by rules, which are
-// set over HTTP or in the process of a test.
+// Package faults makes requests to a simulated cloud fail according to rules, which are set over
+// HTTP or in a test's process.
 package faults
 
 import (
@@ -12,36 +12,34 @@ import (
 	"time"
 )
 
-// A Rule says which requests go wrong and how. Its first fields say which, the
-// others how.
+// A Rule says which requests fail and how. The first fields say which, the others how.
 type Rule struct {
 	Method string `json:"method,omitempty"` // empty: any
-	Path   string `json:"path,omitempty"`   // a regular expression for a part of the path; empty: any
-	Skip   int    `json:"skip,omitempty"`   // how many of these requests pass before the first that it befalls
-	Times  int    `json:"times,omitempty"`  // how many it befalls; 0: all
+	Path   string `json:"path,omitempty"`   // regular expression for a part of the path; empty: any
+	Skip   int    `json:"skip,omitempty"`   // number of matching requests that pass before the first one that fails
+	Times  int    `json:"times,omitempty"`  // number of requests that fail; 0: all
 
 	DelayMilliseconds int  `json:"delayMilliseconds,omitempty"` // before the request takes effect
-	AfterEffect       bool `json:"afterEffect,omitempty"`       // it takes effect, and goes wrong only then
-	Drop              bool `json:"drop,omitempty"`              // there is no answer: the connection is cut
-	Status            int  `json:"status,omitempty"`            // of the answer; 0: it is answered as ever
-	RetryAfter        int  `json:"retryAfter,omitempty"`        // seconds; a 429 without it says 1
-	// What becomes of that which the request sets going: {"status": "ERROR"} lets a
-	// server that it makes fail in the end.
+	AfterEffect       bool `json:"afterEffect,omitempty"`       // the request takes effect before it fails
+	Drop              bool `json:"drop,omitempty"`              // no response: the connection is closed
+	Status            int  `json:"status,omitempty"`            // status of the response; 0: the normal response
+	RetryAfter        int  `json:"retryAfter,omitempty"`        // seconds; the default for status 429 is 1
+	// How the operation started by the request ends: {"status": "ERROR"} makes a server that it
+	// creates fail in the end.
 	Set map[string]string `json:"set,omitempty"`
 
-	Befell int `json:"befell"` // how many it has befallen so far
+	Befell int `json:"befell"` // number of requests that have failed so far
 
 	path *regexp.Regexp
 }
 
-// Rules are those in force. None is, at first.
+// Rules are the rules in force. Initially there are none.
 type Rules struct {
 	mu  sync.Mutex
 	all []*Rule
 }
 
-// Replace puts these rules in force instead of all others. Of several that fit, the
-// first befalls a request.
+// Replace replaces all rules in force. If several match a request, the first one applies.
 func (r *Rules) Replace(rules []Rule) error {
 	var all []*Rule
 	for i, rule := range rules {
@@ -51,13 +49,13 @@ func (r *Rules) Replace(rules []Rule) error {
 		}
 		switch {
 		case rule.Status != 0 && (rule.Status < 400 || rule.Status > 599):
-			return fmt.Errorf("rule %d: status %d is no error", i, rule.Status)
+			return fmt.Errorf("rule %d: status %d is not an error", i, rule.Status)
 		case rule.Skip < 0 || rule.Times < 0 || rule.DelayMilliseconds < 0 || rule.RetryAfter < 0:
-			return fmt.Errorf("rule %d: a number is below zero", i)
+			return fmt.Errorf("rule %d: a number is negative", i)
 		case rule.AfterEffect && rule.Status == 0 && !rule.Drop:
 			return fmt.Errorf("rule %d: afterEffect needs status or drop", i)
 		case rule.Status == 0 && !rule.Drop && rule.DelayMilliseconds == 0 && len(rule.Set) == 0:
-			return fmt.Errorf("rule %d: nothing goes wrong: give it status, drop, delayMilliseconds or set", i)
+			return fmt.Errorf("rule %d: no effect: set status, drop, delayMilliseconds or set", i)
 		}
 		rule.path, rule.Befell = path, 0
 		all = append(all, &rule)
@@ -68,7 +66,7 @@ func (r *Rules) Replace(rules []Rule) error {
 	return nil
 }
 
-// Current returns the rules in force, and how often each befell a request.
+// Current returns the rules in force, with their counts.
 func (r *Rules) Current() []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +77,7 @@ func (r *Rules) Current() []Rule {
 	return rules
 }
 
-// find returns the rule that befalls the request, and counts it.
+// find returns the rule that applies to the request, and counts the request.
 func (r *Rules) find(request *http.Request) (rule Rule, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +95,7 @@ func (r *Rules) find(request *http.Request) (rule Rule, ok bool) {
 	return Rule{}, false
 }
 
-// Around lets the requests to next go wrong as the rules say.
+// Around wraps next so that requests fail as the rules say.
 func (r *Rules) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		rule, ok := r.find(request)
@@ -128,24 +126,24 @@ func (rule Rule) serve(w http.ResponseWriter, r *http.Request, next http.Handler
 		if rule.Status == http.StatusTooManyRequests || rule.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(max(rule.RetryAfter, 1)))
 		}
-		// Both clouds' clients take it: OVH's reads class and message, OpenStack's the
-		// status alone.
+		// Both clouds' clients accept this: OVH's reads class and message, OpenStack's only the
+		// status.
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(rule.Status)
-		fmt.Fprintf(w, `{"class":"Server::InternalServerError","message":"a rule of cloudsim answers %d"}`+"\n", rule.Status)
+		fmt.Fprintf(w, `{"class":"Server::InternalServerError","message":"a cloudsim rule returns %d"}`+"\n", rule.Status)
 	}
 }
 
 type wanted struct{}
 
-// Wanted is what a rule says that shall become of what the request sets going. It
-// is empty if no rule does.
+// Wanted returns how a rule wants the operation started by the request to end. It is empty if no
+// rule applies.
 func Wanted(ctx context.Context) map[string]string {
 	set, _ := ctx.Value(wanted{}).(map[string]string)
 	return set
 }
 
-// unheard takes the answer that the client never gets.
+// unheard receives the response that the client never gets.
 type unheard struct{ header http.Header }
 
 func (u *unheard) Header() http.Header         { return u.header }

@@ -161,9 +161,9 @@ func TestWrongRules(t *testing.T) {
 		`{}`:                                 "cannot unmarshal object",
 		`[{"state": 500}]`:                   `unknown field "state"`,
 		`[{"path": "(", "status": 500}]`:     "rule 0: path:",
-		`[{"status": 200}]`:                  "rule 0: status 200 is no error",
-		`[{"status": 500}, {}]`:              "rule 1: nothing goes wrong",
-		`[{"times": -1, "status": 500}]`:     "rule 0: a number is below zero",
+		`[{"status": 200}]`:                  "rule 0: status 200 is not an error",
+		`[{"status": 500}, {}]`:              "rule 1: no effect",
+		`[{"times": -1, "status": 500}]`:     "rule 0: a number is negative",
 		`[{"afterEffect": true, "set": {}}]`: "rule 0: afterEffect needs status or drop",
 	} {
 		if body := s.set(rules, http.StatusBadRequest); !strings.Contains(body, want) {

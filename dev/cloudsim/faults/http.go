@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// ServeHTTP puts rules in force with POST and a list of them, takes all away with
-// DELETE, and shows them with GET.
+// ServeHTTP sets rules with POST and a list of rules, deletes all with DELETE, and shows them with
+// GET.
 func (r *Rules) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	switch request.Method {
 	case http.MethodGet:
@@ -26,9 +26,9 @@ func (r *Rules) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	case http.MethodDelete:
-		_ = r.Replace(nil) // no rule can be wrong
+		_ = r.Replace(nil) // an empty list is always valid
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		http.Error(w, "faults: takes GET, POST and DELETE", http.StatusMethodNotAllowed)
+		http.Error(w, "faults: only GET, POST and DELETE are supported", http.StatusMethodNotAllowed)
 	}
 }

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// docs is what GitHub refers to where it has nothing more exact.
+// docs is the page that GitHub refers to if it has nothing more specific.
 const docs = "https://docs.github.com/rest"
 
-// An answer is written when the server is no longer locked.
+// An answer is written after the server is unlocked.
 type answer struct {
 	status int
 	body   any    // nil: none
-	link   string // to the other pages, or empty
+	link   string // links to the other pages, or empty
 }
 
-// A problem is how GitHub answers what it does not do.
+// A problem is GitHub's response to a request that it rejects.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
 type problem struct {
@@ -27,7 +27,7 @@ type problem struct {
 	Status  string  `json:"status"`
 }
 
-// A field is what is wrong with one value.
+// A field says what is wrong with one value.
 type field struct {
 	Resource string `json:"resource"`
 	Code     string `json:"code"`
@@ -39,14 +39,14 @@ func refused(status int, message, docs string, fields ...field) answer {
 	return answer{status: status, body: problem{message, fields, docs, strconv.Itoa(status)}}
 }
 
-// invalid refuses a value.
+// invalid rejects a value.
 func invalid(f field) answer {
 	return refused(http.StatusUnprocessableEntity, "Validation Failed", docs, f)
 }
 
 var notFound = refused(http.StatusNotFound, "Not Found", docs)
 
-// respond writes an answer, with the headers of somebody who may ask much more.
+// respond writes an answer, with the headers of a client far from its rate limit.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#checking-the-status-of-your-rate-limit
 func respond(w http.ResponseWriter, a answer) {
@@ -65,7 +65,7 @@ func respond(w http.ResponseWriter, a answer) {
 	}
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(a.status)
-	// A client that has gone away needs no answer.
+	// A client that has gone away needs no response.
 	_ = json.NewEncoder(w).Encode(a.body)
 }
 

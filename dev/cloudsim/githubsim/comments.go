@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// longest is the length of a body that GitHub refuses to pass, in characters.
+// longest is GitHub's limit for a body, in characters.
 const longest = 65536
 
 // A commentJSON is a comment as GitHub shows it.
@@ -40,7 +40,7 @@ func (c *call) repositoryName() string { return c.PathValue("owner") + "/" + c.P
 
 func (c *call) repository() *repository { return c.server.repository(c.repositoryName()) }
 
-// issue is the one that the path names, or nil.
+// issue returns the issue in the path, or nil.
 func (c *call) issue() *Issue {
 	number, err := strconv.Atoi(c.PathValue("number"))
 	if err != nil {
@@ -49,8 +49,7 @@ func (c *call) issue() *Issue {
 	return c.repository().issue(number)
 }
 
-// comment is the one that the path names, as its issue and its place in it, or
-// nil.
+// comment returns the issue of the comment in the path and the comment's index, or nil.
 func (c *call) comment() (*Issue, int) {
 	id, err := strconv.ParseInt(c.PathValue("comment"), 10, 64)
 	if err != nil {
@@ -59,7 +58,7 @@ func (c *call) comment() (*Issue, int) {
 	return c.repository().comment(id)
 }
 
-// commentBody reads and checks what a comment shall say.
+// commentBody reads and validates the body of a comment.
 func (c *call) commentBody() (string, answer, bool) {
 	var comment struct {
 		Body string `json:"body"`
@@ -76,7 +75,7 @@ func (c *call) commentBody() (string, answer, bool) {
 	return comment.Body, answer{}, true
 }
 
-// listComments gives the oldest first.
+// listComments returns the oldest first.
 //
 // https://docs.github.com/en/rest/issues/comments#list-issue-comments
 func (c *call) listComments() answer {
@@ -130,7 +129,7 @@ func (c *call) deleteComment() answer {
 	return answer{status: http.StatusNoContent}
 }
 
-// comment adds one.
+// comment adds a comment.
 func (s *Server) comment(i *Issue, login, body string) *Comment {
 	comment := &Comment{ID: s.id(), Author: login, Body: body, Created: now(), Updated: now()}
 	i.Comments = append(i.Comments, comment)

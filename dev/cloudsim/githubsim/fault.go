@@ -7,25 +7,23 @@ import (
 	"time"
 )
 
-// A Fault is what goes wrong with some requests. Its first fields say which, the
-// others how.
+// A Fault makes some requests fail. The first fields say which, the others how.
 type Fault struct {
 	Method string // empty: any
 	Path   string // a part of the path; empty: any
-	Skip   int    // how many of these requests pass before the first that it befalls
-	Times  int    // how many it befalls; 0: all
+	Skip   int    // number of matching requests that pass before the first one that fails
+	Times  int    // number of requests that fail; 0: all
 
-	Before func()        // called before the request takes effect, for what others do meanwhile
+	Before func()        // called before the request takes effect, to simulate what others do meanwhile
 	Delay  time.Duration // before the request takes effect
-	Effect bool          // the request takes effect, and goes wrong only then
-	Drop   bool          // there is no answer: the connection is cut
-	Status int           // of the answer; 0: the request is answered as ever
+	Effect bool          // the request takes effect before it fails
+	Drop   bool          // no response: the connection is closed
+	Status int           // status of the response; 0: the normal response
 	Header map[string]string
-	Body   string // of the answer, JSON
+	Body   string // body of the response, JSON
 }
 
-// Inject lets requests go wrong from now on. Of several faults, the first that
-// fits befalls a request.
+// Inject makes requests fail from now on. If several faults match a request, the first one applies.
 func (s *Server) Inject(f Fault) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -35,9 +33,8 @@ func (s *Server) Inject(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// SecondaryLimit answers that there were too many requests in a short time, with
-// status 403 or 429. GitHub does not always say how many seconds to wait; a
-// negative number leaves them out.
+// SecondaryLimit responds that there were too many requests in a short time, with status 403 or
+// 429. GitHub does not always say how many seconds to wait; a negative number leaves them out.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits
 func SecondaryLimit(status, seconds int) Fault {
@@ -51,7 +48,7 @@ func SecondaryLimit(status, seconds int) Fault {
 	return f
 }
 
-// PrimaryLimit answers that no request is left until reset.
+// PrimaryLimit responds that no requests are left until reset.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit
 func PrimaryLimit(reset time.Time) Fault {
@@ -69,13 +66,13 @@ func PrimaryLimit(reset time.Time) Fault {
 	}
 }
 
-// BadGateway answers 502, as GitHub does also when the request took effect.
+// BadGateway responds with 502, which GitHub may do even if the request took effect.
 func BadGateway(effect bool) Fault {
 	return Fault{Status: http.StatusBadGateway, Effect: effect, Body: `{"message": "Server Error"}`}
 }
 
-// befalls counts; the server is locked.
-func (f *Fault) befalls(r *http.Request) bool {
+// matches counts the request if it matches; the server is locked.
+func (f *Fault) matches(r *http.Request) bool {
 	if f.Times == 0 || f.Method != "" && f.Method != r.Method || !strings.Contains(r.URL.Path, f.Path) {
 		return false
 	}
@@ -118,7 +115,7 @@ func (f *Fault) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 	}
 }
 
-// unheard takes the answer that the client never gets.
+// unheard receives the response that the client never gets.
 type unheard struct{ header http.Header }
 
 func (u *unheard) Header() http.Header         { return u.header }

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// longestTitle is the length of a title that GitHub refuses to pass, in
-// characters.
+// longestTitle is GitHub's limit for a title, in characters.
 const longestTitle = 256
 
 // An issueJSON is an issue or a pull request as GitHub shows it.
@@ -25,11 +24,11 @@ type issueJSON struct {
 	Reason   *string           `json:"state_reason"`
 	User     user              `json:"user"`
 	Labels   []labelJSON       `json:"labels"`
-	Comments int               `json:"comments"` // how many
+	Comments int               `json:"comments"` // number of comments
 	Created  time.Time         `json:"created_at"`
 	Updated  time.Time         `json:"updated_at"`
 	Closed   *time.Time        `json:"closed_at"`
-	Pull     map[string]string `json:"pull_request,omitempty"` // present in a pull request only
+	Pull     map[string]string `json:"pull_request,omitempty"` // only present in a pull request
 }
 
 func (c *call) showIssue(i *Issue) issueJSON {
@@ -41,7 +40,7 @@ func (c *call) showIssue(i *Issue) issueJSON {
 	for _, name := range i.Labels {
 		shown.Labels = append(shown.Labels, c.showLabel(name))
 	}
-	// Copies: they are written when the issue may already be another.
+	// Copies: when they are written, the issue may already have changed.
 	if reason := i.Reason; reason != "" {
 		shown.Reason = &reason
 	}
@@ -61,7 +60,7 @@ func stateOf(i *Issue) string {
 	return "closed"
 }
 
-// pageOf is where a human finds an issue.
+// pageOf returns the web page of an issue.
 func (c *call) pageOf(i *Issue) string {
 	kind := "issues"
 	if i.Pull {
@@ -70,8 +69,8 @@ func (c *call) pageOf(i *Issue) string {
 	return fmt.Sprintf("%s/web/%s/%s/%d", c.base, c.repositoryName(), kind, i.Number)
 }
 
-// listIssues gives issues and pull requests, the youngest first unless asked
-// otherwise. It knows the filters state, labels and creator.
+// listIssues returns issues and pull requests, newest first by default. It supports the filters
+// state, labels and creator.
 //
 // https://docs.github.com/en/rest/issues/issues#list-repository-issues
 func (c *call) listIssues() answer {
@@ -103,7 +102,7 @@ func (c *call) listIssues() answer {
 	return answer{status: http.StatusOK, body: list, link: link}
 }
 
-// An issueRequest is what an issue shall become; nil leaves a value as it is.
+// An issueRequest contains the new values of an issue; nil leaves a value as it is.
 type issueRequest struct {
 	Title  *string   `json:"title"`
 	Body   *string   `json:"body"`
@@ -131,7 +130,7 @@ func (r issueRequest) check() (answer, bool) {
 	return answer{}, true
 }
 
-// apply changes an issue. Labels that the repository does not have come to be.
+// apply changes an issue. Labels that the repository does not have are created.
 func (r issueRequest) apply(in *repository, i *Issue) {
 	i.Updated = now()
 	if r.Title != nil {
@@ -160,8 +159,8 @@ func (r issueRequest) apply(in *repository, i *Issue) {
 	}
 }
 
-// createIssue drops the labels of a Guest without a word, as GitHub does with
-// those of everybody who may not push.
+// createIssue silently drops the labels of a Guest, as GitHub does for everybody without push
+// access.
 //
 // https://docs.github.com/en/rest/issues/issues#create-an-issue
 func (c *call) createIssue() answer {
@@ -201,7 +200,7 @@ func (c *call) updateIssue() answer {
 	return answer{status: http.StatusOK, body: c.showIssue(issue)}
 }
 
-// createPull makes a pull request of branches that need not be there.
+// createPull creates a pull request; its branches need not exist.
 //
 // https://docs.github.com/en/rest/pulls/pulls#create-a-pull-request
 func (c *call) createPull() answer {
@@ -220,7 +219,7 @@ func (c *call) createPull() answer {
 	return answer{status: http.StatusCreated, body: c.showIssue(pull)}
 }
 
-// issue adds an open one, or a pull request.
+// issue adds an open issue or pull request.
 func (s *Server) issue(repository string, pull bool, login string) *Issue {
 	r := s.repository(repository)
 	i := &Issue{ID: s.id(), Number: len(r.Issues) + 1, Pull: pull, Author: login, Open: true, Created: now(), Updated: now()}

@@ -16,7 +16,7 @@ func (c *call) showLabel(name string) labelJSON {
 	return labelJSON{name, c.base + "/repos/" + c.repositoryName() + "/labels/" + url.PathEscape(name), "ededed"}
 }
 
-// createLabel refuses one that is there already.
+// createLabel refuses a label that already exists.
 //
 // https://docs.github.com/en/rest/issues/labels#create-a-label
 func (c *call) createLabel() answer {

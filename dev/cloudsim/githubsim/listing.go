@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// listing shows a human what there is: everything, or the issue or pull request
-// of the path.
+// listing shows everything as text, or only the issue or pull request in the path.
 func (s *Server) listing(w http.ResponseWriter, r *http.Request) {
 	var text strings.Builder
 	s.lock.Lock()
 	if r.PathValue("number") == "" {
-		fmt.Fprintf(&text, "A GitHub to try things on: what is posted to it stays here.\n")
+		fmt.Fprintf(&text, "A GitHub to try things on: whatever is posted here stays here.\n")
 		for _, name := range slices.Sorted(maps.Keys(s.state.Repositories)) {
 			fmt.Fprintf(&text, "\n%s\n%s\n", name, strings.Repeat("=", len(name)))
 			for _, i := range s.state.Repositories[name].Issues {
@@ -33,11 +32,11 @@ func (s *Server) listing(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	// A reader who has gone away needs no answer.
+	// A reader that has gone away needs no response.
 	_, _ = io.WriteString(w, text.String())
 }
 
-// find is the issue or pull request of the path, or nil.
+// find returns the issue or pull request in the path, or nil.
 func (s *Server) find(r *http.Request) *Issue {
 	repository := s.state.Repositories[r.PathValue("owner")+"/"+r.PathValue("name")]
 	number, err := strconv.Atoi(r.PathValue("number"))

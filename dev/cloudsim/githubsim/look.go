@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// AddIssue adds an open issue by author, a login, and returns its number. Like
-// all the methods that begin with Add, it is for tests, and panics if the file
-// cannot be written.
+// AddIssue adds an open issue by author, a login, and returns its number. Like all methods that
+// begin with Add, it is for tests and panics if the file cannot be written.
 func (s *Server) AddIssue(repository, author, title, body string, labels ...string) int {
 	return s.add(repository, false, author, title, body, labels)
 }
@@ -27,8 +26,8 @@ func (s *Server) add(repository string, pull bool, author, title, body string, l
 	return i.Number
 }
 
-// AddComment adds a comment by author, a login, to an issue or pull request that
-// is there, and returns its ID.
+// AddComment adds a comment by author, a login, to an existing issue or pull request, and returns
+// its ID.
 func (s *Server) AddComment(repository string, number int, author, body string) int64 {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -41,7 +40,7 @@ func (s *Server) AddComment(repository string, number int, author, body string) 
 	return comment.ID
 }
 
-// RemoveComment deletes a comment, if it is there.
+// RemoveComment deletes a comment if it exists.
 func (s *Server) RemoveComment(repository string, id int64) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -51,7 +50,7 @@ func (s *Server) RemoveComment(repository string, id int64) {
 	}
 }
 
-// Edit changes an issue or pull request that is there, as a human would.
+// Edit changes an existing issue or pull request, as a human would.
 func (s *Server) Edit(repository string, number int, edit func(*Issue)) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -65,7 +64,7 @@ func (s *Server) mustSave() {
 	}
 }
 
-// Issues are the issues and pull requests of a repository, number 1 first.
+// Issues returns the issues and pull requests of a repository, number 1 first.
 func (s *Server) Issues(repository string) []Issue {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -82,7 +81,7 @@ func (s *Server) Issues(repository string) []Issue {
 	return list
 }
 
-// Comments are those on an issue or pull request, the oldest first.
+// Comments returns the comments on an issue or pull request, oldest first.
 func (s *Server) Comments(repository string, number int) []Comment {
 	var list []Comment
 	for _, i := range s.Issues(repository) {
@@ -95,22 +94,21 @@ func (s *Server) Comments(repository string, number int) []Comment {
 	return list
 }
 
-// Labels are the names of a repository's labels.
+// Labels returns the names of a repository's labels.
 func (s *Server) Labels(repository string) []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return slices.Clone(s.repository(repository).Labels)
 }
 
-// Requests are the method and path of each request so far, also of those that
-// went wrong.
+// Requests returns the method and path of each request so far, including failed ones.
 func (s *Server) Requests() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return slices.Clone(s.received)
 }
 
-// Writes are those of the Requests that may change something.
+// Writes returns those of the Requests that may change something.
 func (s *Server) Writes() []string {
 	return slices.DeleteFunc(s.Requests(), func(request string) bool {
 		return strings.HasPrefix(request, "GET ") || request == "POST /graphql"

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// paginate cuts the page that the request asks for out of a list, and makes the
-// Link header to the other pages.
+// paginate returns the requested page of a list, and the Link header for the other pages.
 //
 // https://docs.github.com/en/rest/using-the-rest-api/using-pagination-in-the-rest-api
 func paginate[T any](c *call, list []T) (page []T, link string) {

@@ -1,13 +1,12 @@
-// Package githubsim is a GitHub to try things on: it keeps issues, pull requests,
-// comments and labels, and answers as the real one does as far as Slipway asks,
-// by GitHub's documentation of its REST and GraphQL APIs. Tests make it fail as
-// GitHub does; see Fault.
+// Package githubsim is a GitHub to try things on: it stores issues, pull requests, comments and
+// labels, and responds like the real one as far as Slipway uses it, according to GitHub's
+// documentation of its REST and GraphQL APIs. Tests make it fail as GitHub does; see Fault.
 //
-// A bearer token says who asks: token-of-actions is github-actions[bot], as the
-// GITHUB_TOKEN of a workflow is; token-of-NAME is the user NAME. Everybody may do
-// everything, but for labels; see Guest. A repository is there as soon as it is named.
+// A bearer token identifies the client: token-of-actions is github-actions[bot], like the
+// GITHUB_TOKEN of a workflow; token-of-NAME is the user NAME. Everybody may do everything, except
+// for labels; see Guest. A repository is created when it is first used.
 //
-// GET / shows all of it as plain text, without a token.
+// GET / shows everything as plain text, without a token.
 package githubsim
 
 import (
@@ -21,20 +20,20 @@ import (
 	"time"
 )
 
-// A Server is a http.Handler whose root is the root of the API. It may stand
-// under a prefix that http.StripPrefix takes away: its links keep the prefix.
+// A Server is an http.Handler whose root is the root of the API. It may be mounted under a prefix
+// with http.StripPrefix: its links keep the prefix.
 type Server struct {
 	mux  *http.ServeMux
-	path string // of the file that keeps everything, or empty
+	path string // path of the data file, or empty
 
-	lock     sync.Mutex // of all below
+	lock     sync.Mutex // protects all fields below
 	state    state
 	faults   []*Fault
 	received []string
 }
 
-// Open makes a server that keeps everything in the file at path, where what an
-// earlier one kept is found again. An empty path keeps it in memory only.
+// Open creates a server that stores everything in the file at path, and loads what an earlier one
+// stored. An empty path keeps everything in memory.
 func Open(path string) (*Server, error) {
 	s := &Server{path: path, mux: http.NewServeMux()}
 	if err := s.load(); err != nil {
@@ -61,12 +60,12 @@ func Open(path string) (*Server, error) {
 	return s, nil
 }
 
-// largest is the size from which a request is not read, in bytes.
+// largest is the maximum size of a request, in bytes.
 const largest = 4 << 20
 
-// ServeHTTP answers a request, or goes wrong as the faults say.
+// ServeHTTP responds to a request, or fails as the faults say.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Read at once: only then does the server see a client that goes away.
+	// Read the whole body first: only then does the server notice a client that goes away.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
 	if err != nil {
 		respond(w, refused(http.StatusRequestEntityTooLarge, err.Error(), ""))
@@ -80,15 +79,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// A call is a request by somebody who is known. The server is locked meanwhile.
+// A call is an authenticated request. The server is locked meanwhile.
 type call struct {
 	*http.Request
 	server *Server
-	login  string // who asks
+	login  string // login of the client
 	base   string // URL of the root of the API
 }
 
-// serve answers one request of the API, and keeps what it changed.
+// serve responds to one API request, and saves what it changed.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, serve func(*call) answer) {
 	login, wrong := loginOf(r.Header.Get("Authorization"))
 	if wrong != "" {
@@ -108,7 +107,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, serve func(*call)
 	respond(w, a)
 }
 
-// loginOf says who a token belongs to, or in GitHub's words what is wrong.
+// loginOf returns the owner of a token, or what is wrong, in GitHub's words.
 func loginOf(authorization string) (login, wrong string) {
 	token, found := strings.CutPrefix(authorization, "Bearer ")
 	if !found {
@@ -124,26 +123,26 @@ func loginOf(authorization string) (login, wrong string) {
 	return name, ""
 }
 
-// baseOf is the URL of the root of the API as the client sees it.
+// baseOf returns the URL of the root of the API as the client sees it.
 func baseOf(r *http.Request) string {
 	base := url.URL{Scheme: "http", Host: r.Host}
 	if r.TLS != nil {
 		base.Scheme = "https"
 	}
-	// What was stripped is still in the request's first line.
+	// The stripped prefix is still in the request's first line.
 	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
 		base.Path = strings.TrimSuffix(u.Path, r.URL.Path)
 	}
 	return base.String()
 }
 
-// receive remembers a request and finds the fault that befalls it.
+// receive records a request and finds the fault that matches it.
 func (s *Server) receive(r *http.Request) *Fault {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.received = append(s.received, r.Method+" "+r.URL.Path)
 	for _, f := range s.faults {
-		if f.befalls(r) {
+		if f.matches(r) {
 			return f
 		}
 	}

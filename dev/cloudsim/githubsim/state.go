@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// An Issue is an issue or a pull request: GitHub numbers them together, and most
-// of its API takes a pull request for an issue.
+// An Issue is an issue or a pull request: GitHub numbers them together, and most of its API treats
+// a pull request as an issue.
 type Issue struct {
 	ID       int64      `json:"id"`
-	Number   int        `json:"number"` // from 1, in each repository
+	Number   int        `json:"number"` // starts at 1 in each repository
 	Pull     bool       `json:"pull"`
 	Title    string     `json:"title"`
 	Body     string     `json:"body"`
 	Author   string     `json:"author"` // login
 	Labels   []string   `json:"labels"`
 	Open     bool       `json:"open"`
-	Reason   string     `json:"reason"` // of its being closed or open again, or empty
+	Reason   string     `json:"reason"` // why it was closed or reopened, or empty
 	Created  time.Time  `json:"created"`
 	Updated  time.Time  `json:"updated"`
 	Closed   time.Time  `json:"closed"`
-	Comments []*Comment `json:"comments"` // the oldest first
+	Comments []*Comment `json:"comments"` // oldest first
 }
 
-// A Comment is one on an issue or on a pull request.
+// A Comment is a comment on an issue or a pull request.
 type Comment struct {
 	ID      int64     `json:"id"`
 	Author  string    `json:"author"` // login
@@ -44,11 +44,11 @@ type repository struct {
 }
 
 type state struct {
-	Last         int64                  `json:"last"` // the ID given last
+	Last         int64                  `json:"last"` // the last ID that was used
 	Repositories map[string]*repository `json:"repositories"`
 }
 
-// repository is there as soon as it is named.
+// repository returns a repository, and creates it if necessary.
 func (s *Server) repository(name string) *repository {
 	r := s.state.Repositories[name]
 	if r == nil {
@@ -58,7 +58,7 @@ func (s *Server) repository(name string) *repository {
 	return r
 }
 
-// issue returns nil where there is no such number.
+// issue returns nil if there is no such number.
 func (r *repository) issue(number int) *Issue {
 	if number < 1 || number > len(r.Issues) {
 		return nil
@@ -66,7 +66,7 @@ func (r *repository) issue(number int) *Issue {
 	return r.Issues[number-1]
 }
 
-// comment returns the issue and the comment's place in it, or nil.
+// comment returns a comment's issue and its index there, or nil.
 func (r *repository) comment(id int64) (*Issue, int) {
 	for _, issue := range r.Issues {
 		for i, c := range issue.Comments {
@@ -78,7 +78,7 @@ func (r *repository) comment(id int64) (*Issue, int) {
 	return nil, 0
 }
 
-// hasLabel does not mind the case, as GitHub does not.
+// hasLabel ignores case, as GitHub does.
 func hasLabel(labels []string, name string) bool {
 	for _, label := range labels {
 		if strings.EqualFold(label, name) {
@@ -111,8 +111,8 @@ func (s *Server) load() error {
 	return nil
 }
 
-// save replaces the file at once: whenever the process is killed, either the old
-// one or the new one is there, and whole.
+// save replaces the file with a rename: whenever the process is killed, either the old or the new
+// file exists, and is complete.
 func (s *Server) save() error {
 	if s.path == "" {
 		return nil
@@ -125,7 +125,7 @@ func (s *Server) save() error {
 	if err != nil {
 		return err
 	}
-	// It is gone if all went well.
+	// The temporary file no longer exists if all went well.
 	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(data)
 	if err == nil {

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// Bot is the login of the token of a workflow, which is the same in every
-// repository, as its ID is.
+// Bot is the login of a workflow's token. Its login and ID are the same in every repository.
 const Bot = "github-actions[bot]"
 
 const botID = 41898282
 
-// Guest is the login of somebody who may not push, and so may not set labels.
+// Guest is the login of a user without push access, who may not set labels.
 const Guest = "guest"
 
 var validLogin = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
@@ -24,19 +23,18 @@ type user struct {
 	Type  string `json:"type"` // User or Bot
 }
 
-// userOf gives each login an ID of its own, which stays.
+// userOf gives each login its own stable ID.
 func userOf(login string) user {
 	if login == Bot {
 		return user{Bot, botID, "Bot"}
 	}
 	hash := fnv.New32a()
-	// A hash takes everything.
+	// Writing to a hash cannot fail.
 	_, _ = hash.Write([]byte(strings.ToLower(login)))
 	return user{login, int64(hash.Sum32()) + 1, "User"}
 }
 
-// user answers who asks. The token of a workflow belongs to an app, and may not
-// ask this.
+// user returns the client. A workflow's token belongs to an app, and may not request this.
 //
 // https://docs.github.com/en/rest/users/users#get-the-authenticated-user
 func (c *call) user() answer {
@@ -46,10 +44,10 @@ func (c *call) user() answer {
 	return answer{status: http.StatusOK, body: userOf(c.login)}
 }
 
-// viewerQuery is the one query that is understood, with its fields in any order.
+// viewerQuery is the only supported query, with its fields in any order.
 var viewerQuery = regexp.MustCompile(`^\s*(query\s*)?\{\s*viewer\s*\{\s*(login\s+databaseId|databaseId\s+login|databaseId|login)\s*\}\s*\}\s*$`)
 
-// graphql answers who asks, also to the token of a workflow.
+// graphql returns the client, even for a workflow's token.
 //
 // https://docs.github.com/en/graphql/reference/queries#viewer
 func (c *call) graphql() answer {
@@ -61,9 +59,9 @@ func (c *call) graphql() answer {
 	}
 	match := viewerQuery.FindStringSubmatch(query.Query)
 	if match == nil {
-		// GraphQL answers a wrong query with status 200.
+		// GraphQL responds to a wrong query with status 200.
 		return answer{status: http.StatusOK, body: map[string]any{"errors": []map[string]string{
-			{"message": "githubsim understands only queries of the viewer's login and databaseId"},
+			{"message": "githubsim only supports queries of the viewer's login and databaseId"},
 		}}}
 	}
 	u, fields := userOf(c.login), map[string]any{}

@@ -19,19 +19,19 @@ import (
 // A Player is the first program of a machine's container.
 type Player struct {
 	Cloud string // URL of cloudsim
-	Name  string // of the machine
-	Data  string // folder that keeps the servers' disks
+	Name  string // name of the machine
+	Data  string // folder for the servers' disks
 
 	plays   Server
 	running *exec.Cmd     // nil: the server is off
-	ended   chan struct{} // is closed when it is off by itself
+	ended   chan struct{} // closed when the server shuts itself down
 }
 
-// lockName is of a file beside the disks.
+// lockName is the name of a file beside the disks.
 const lockName = "lock"
 
-// Play takes the part of whichever server the rack says, until ctx ends. Another
-// player on the same disks is waited for.
+// Play plays the server that the rack assigns, until ctx ends. It waits for another player on the
+// same disks.
 func (p *Player) Play(ctx context.Context) error {
 	lock, err := os.OpenFile(filepath.Join(p.Data, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *Player) Play(ctx context.Context) error {
 	}
 }
 
-// become does what there is to do between the part that is played and the next.
+// become does what has to be done between the current and the next assignment.
 func (p *Player) become(ctx context.Context, s Server) error {
 	if p.plays.ID != s.ID && p.plays.ID != "" {
 		if err := p.halt(); err != nil {
@@ -78,15 +78,15 @@ func (p *Player) become(ctx context.Context, s Server) error {
 		}
 		log.Printf("%s boots", s.Name)
 		return p.boot(ctx, s)
-	default: // SHUTOFF, SHELVED and the like
+	default: // SHUTOFF, SHELVED and similar
 		return p.halt()
 	}
 }
 
-// disk is the folder with what differs from the image.
+// disk returns the folder with a server's differences from the image.
 func (p *Player) disk(id string) string { return filepath.Join(p.Data, id) }
 
-// wipeOthers deletes the disks of servers that are no more.
+// wipeOthers deletes the disks of servers that no longer exist.
 func (p *Player) wipeOthers(keep string) error {
 	entries, err := os.ReadDir(p.Data)
 	if err != nil {
@@ -104,8 +104,8 @@ func (p *Player) wipeOthers(keep string) error {
 	return nil
 }
 
-// bootScript mounts the server's disk over the image and hands over to systemd.
-// Its arguments are the disk and the name of the machine.
+// bootScript mounts the server's disk over the image and starts systemd. Its arguments are the disk
+// and the name of the machine.
 const bootScript = `set -eu
 root=/server
 mkdir -p "$root"
@@ -124,7 +124,7 @@ export container=slipway
 exec chroot "$root" /sbin/init
 `
 
-// boot starts systemd on the server's disk, in namespaces of its own.
+// boot starts systemd on the server's disk, in its own namespaces.
 func (p *Player) boot(ctx context.Context, s Server) error {
 	upper := filepath.Join(p.disk(s.ID), "upper")
 	for _, folder := range []string{upper, filepath.Join(p.disk(s.ID), "work")} {
@@ -142,7 +142,8 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	defer group.Close()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--fork", "--pid", "--mount", "--cgroup", "--kill-child", "sh", "-c", bootScript, "boot", p.disk(s.ID), p.Name)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	// It ends by halt, whatever ends before. The namespace of control groups begins at the one that a process is in.
+	// halt ends it, whatever else ends first. The cgroup namespace starts at the process's own
+	// group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, UseCgroupFD: true, CgroupFD: int(group.Fd())}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("boot %s: %w", s.Name, err)
@@ -155,7 +156,7 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	return nil
 }
 
-// runs says whether the server is on.
+// runs reports whether the server is on.
 func (p *Player) runs() bool {
 	if p.running == nil {
 		return false
@@ -168,7 +169,7 @@ func (p *Player) runs() bool {
 	}
 }
 
-// ownGroup makes a control group for the machine and opens it.
+// ownGroup creates a control group for the machine and opens it.
 func ownGroup(name string) (*os.File, error) {
 	const mount = "/control-groups"
 	if err := os.MkdirAll(mount, 0o755); err != nil {
@@ -184,7 +185,7 @@ func ownGroup(name string) (*os.File, error) {
 	return os.Open(group)
 }
 
-// halt ends the server as a cut of its power would.
+// halt ends the server like a power cut.
 func (p *Player) halt() error {
 	if !p.runs() {
 		return nil
@@ -198,7 +199,7 @@ func (p *Player) halt() error {
 	return err
 }
 
-// seed gives cloud-init what the metadata service says.
+// seed passes the metadata service's data to cloud-init.
 //
 // https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
 func (p *Player) seed(ctx context.Context, upper string, s Server) error {
@@ -231,7 +232,7 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 	for path, content := range map[string][]byte{
 		"var/lib/cloud/seed/nocloud/meta-data": meta,
 		"var/lib/cloud/seed/nocloud/user-data": user,
-		// The network is there before the server is.
+		// The network is up before the server boots.
 		"etc/cloud/cloud.cfg.d/99-cloudsim.cfg": []byte("datasource_list: [NoCloud]\nnetwork: {config: disabled}\n"),
 	} {
 		path = filepath.Join(upper, path)
@@ -253,7 +254,7 @@ func (p *Player) ask(ctx context.Context) (s Server, err error) {
 	return s, json.Unmarshal(text, &s)
 }
 
-var errNone = errors.New("there is none")
+var errNone = errors.New("not found")
 
 func (p *Player) get(ctx context.Context, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Cloud+path, nil)
@@ -269,7 +270,7 @@ func (p *Player) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, errNone
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask for %s: %s", path, response.Status)
+		return nil, fmt.Errorf("get %s: %s", path, response.Status)
 	}
 	return io.ReadAll(response.Body)
 }

@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// Connect is an HTTP proxy that leads to the servers: their addresses exist in the
-// simulated cloud only.
+// Connect is an HTTP proxy to the servers: their addresses only exist in the simulated cloud.
 //
 // https://www.rfc-editor.org/rfc/rfc9110#CONNECT
 func (r *Rack) Connect(w http.ResponseWriter, request *http.Request) {
@@ -32,5 +31,5 @@ func (r *Rack) Connect(w http.ResponseWriter, request *http.Request) {
 	}
 	go copyTo(there, buffered)
 	go copyTo(here, there)
-	<-done // the end of one direction is that of both
+	<-done // when one direction ends, both end
 }

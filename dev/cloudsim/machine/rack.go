@@ -1,6 +1,6 @@
-// Package machine plays the servers of the simulated cloud: a machine is a container
-// with a systemd and a cloud-init of its own, which takes the part of one server as
-// long as there is one. The rack says which.
+// Package machine plays the servers of the simulated cloud: a machine is a container with its own
+// systemd and cloud-init, which plays one server as long as that exists. The rack assigns the
+// servers.
 package machine
 
 import (
@@ -16,25 +16,25 @@ import (
 	"sync"
 )
 
-// A Server is what there is to play.
+// A Server is a server that can be played.
 type Server struct {
-	ID        string   `json:"id"` // empty: there is none
+	ID        string   `json:"id"` // empty: no server
 	Name      string   `json:"name"`
 	Status    string   `json:"status"`
 	Addresses []string `json:"-"` // in all networks
 }
 
-// A Rack gives each machine one server, and remembers which.
+// A Rack assigns each machine one server, and remembers which.
 type Rack struct {
-	servers func() ([]Server, error) // all, the oldest first
-	path    string                   // of the file that remembers
+	servers func() ([]Server, error) // all servers, oldest first
+	path    string                   // path of the file with the assignments
 
 	mu    sync.Mutex
 	parts map[string]string // server by machine
-	at    map[string]string // address of the machine, as it was last seen
+	at    map[string]string // last known address of the machine
 }
 
-// NewRack makes a rack for the servers of a cloud.
+// NewRack creates a rack for the servers of a cloud.
 func NewRack(path string, servers func() ([]Server, error)) (*Rack, error) {
 	r := &Rack{servers: servers, path: path, parts: map[string]string{}, at: map[string]string{}}
 	data, err := os.ReadFile(path)
@@ -47,11 +47,11 @@ func NewRack(path string, servers func() ([]Server, error)) (*Rack, error) {
 	return r, json.Unmarshal(data, &r.parts)
 }
 
-// Path is where a machine asks for its part: GET Path + its name.
+// Path is where a machine requests its server: GET Path + its name.
 const Path = "/-/machines/"
 
-// ServeHTTP tells a machine which server to play. It is asked again and again, and
-// learns so where the machine is.
+// ServeHTTP tells a machine which server to play. Machines poll it, and so the rack learns where
+// each machine is.
 func (r *Rack) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	host, _, err := net.SplitHostPort(request.RemoteAddr)
 	if err != nil {
@@ -67,8 +67,7 @@ func (r *Rack) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(server) // the machine may be gone
 }
 
-// part is the server that the machine plays: the one it played before, or the
-// oldest that nobody plays.
+// part returns the server for a machine: the one it played before, or the oldest that nobody plays.
 func (r *Rack) part(machine, host string) (Server, error) {
 	all, err := r.servers()
 	if err != nil {
@@ -122,7 +121,7 @@ func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	}
 	i := slices.IndexFunc(all, func(s Server) bool { return slices.Contains(s.Addresses, host) && s.Status == "ACTIVE" })
 	if i < 0 {
-		return nil, fmt.Errorf("no server that runs has the address %s", host)
+		return nil, fmt.Errorf("no running server has the address %s", host)
 	}
 	r.mu.Lock()
 	at := ""

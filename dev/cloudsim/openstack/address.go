@@ -9,8 +9,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// allocate gives the port the addresses that were asked for: of a certain value, or
-// in a certain subnet, or, when nothing was asked for, one of each version.
+// allocate gives the port the requested addresses: a specific one, one in a specific subnet, or, if
+// nothing was requested, one of each IP version.
 func (p *port) allocate(tx *bolt.Tx, asked []fixedIP) error {
 	own, err := subnets.where(tx, func(s subnet) bool { return s.NetworkID == p.NetworkID })
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *port) allocate(tx *bolt.Tx, asked []fixedIP) error {
 	return nil
 }
 
-// in tells whether s can give what is wanted.
+// in reports whether s can provide the requested address.
 func (want fixedIP) in(s subnet) bool {
 	if want.SubnetID != "" && want.SubnetID != s.ID {
 		return false
@@ -74,7 +74,7 @@ func (p *port) usedByOthers(tx *bolt.Tx) (map[string]bool, error) {
 	return used, err
 }
 
-// free is the lowest address that nobody has.
+// free returns the lowest unused address.
 func (s *subnet) free(used map[string]bool) string {
 	for _, p := range s.AllocationPools {
 		for ip := p.Start; !p.End.Less(ip); ip = ip.Next() {

@@ -6,11 +6,10 @@ import (
 	"net/http"
 )
 
-// A refusal is an error that the client is to blame for. The services write it
-// each in its own form.
+// A refusal is an error caused by the client. Each service writes it in its own format.
 type refusal struct {
 	status  int
-	kind    string // what Neutron calls it
+	kind    string // Neutron's name for it
 	message string
 }
 
@@ -55,7 +54,7 @@ func failNeutron(w http.ResponseWriter, r refusal) {
 	reply(w, r.status, map[string]any{"NeutronError": map[string]string{"type": r.kind, "message": r.message, "detail": ""}})
 }
 
-// Glance answers faults as HTML: https://docs.openstack.org/api-ref/image/v2/
+// Glance returns faults as HTML: https://docs.openstack.org/api-ref/image/v2/
 func failGlance(w http.ResponseWriter, r refusal) {
 	title := fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))
 	w.Header().Set("Content-Type", "text/html; charset=UTF-8")

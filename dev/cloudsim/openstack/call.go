@@ -11,9 +11,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A call is a request with the transaction that it is answered in. A request that
-// only reads gets one that only reads. The body was read before, so that a slow
-// client holds up nobody.
+// A call is a request with the transaction in which it is handled. A read-only request gets a
+// read-only transaction. The body is read beforehand, so that a slow client does not block others.
 type call struct {
 	*http.Request
 	tx   *bolt.Tx
@@ -21,12 +20,12 @@ type call struct {
 	now  time.Time
 }
 
-// An endpoint answers a call with a status and what is encoded as JSON. After an
-// error nothing that it wrote remains.
+// An endpoint handles a call and returns a status and a value to encode as JSON. After an error,
+// nothing that it wrote remains.
 type endpoint func(q call) (status int, body any, err error)
 
-// handle adds an endpoint that needs a token. Pattern is a method and a path, as
-// the ServeMux takes them; fail writes an error as the service does.
+// handle adds an endpoint that needs a token. pattern is a method and a path, as for a ServeMux;
+// fail writes an error in the service's format.
 func (c *Cloud) handle(pattern string, f endpoint, fail func(http.ResponseWriter, refusal)) {
 	method, path, _ := strings.Cut(pattern, " ")
 	c.mux.HandleFunc(method+" "+c.prefix+path, func(w http.ResponseWriter, r *http.Request) {
@@ -52,8 +51,8 @@ func (c *Cloud) handle(pattern string, f endpoint, fail func(http.ResponseWriter
 	})
 }
 
-// answer calls f in a transaction. The answer is encoded only after it, so f may
-// not hand out what belongs to the transaction.
+// answer calls f in a transaction. The response is encoded after the transaction, so f must not
+// return data that belongs to the transaction.
 func (c *Cloud) answer(r *http.Request, f endpoint) (status int, body any, err error) {
 	q := call{Request: r, now: time.Now().UTC()}
 	if q.body, err = io.ReadAll(io.LimitReader(r.Body, 1<<20)); err != nil {
@@ -74,12 +73,11 @@ func (c *Cloud) answer(r *http.Request, f endpoint) (status int, body any, err e
 	return status, body, err
 }
 
-// read decodes what the body has under key over into: what the body does not name
-// stays as it is.
+// read decodes the body's value under key into into. What the body does not contain stays as it is.
 func (q call) read(key string, into any) error {
 	var wrapped map[string]json.RawMessage
 	if err := json.Unmarshal(q.body, &wrapped); err != nil || wrapped[key] == nil {
-		return bad("Invalid input: the body is no JSON object with %s", key)
+		return bad("Invalid input: the body is not a JSON object with %s", key)
 	}
 	if err := json.Unmarshal(wrapped[key], into); err != nil {
 		return bad("Invalid input for %s: %v", key, err)

@@ -50,7 +50,7 @@ func (c *Cloud) compute() {
 	add("GET os-availability-zone", c.listZones)
 }
 
-// checked refuses a microversion that is not spoken here.
+// checked refuses an unsupported microversion.
 func checked(f endpoint) endpoint {
 	return func(q call) (int, any, error) {
 		newest, _ := strconv.Atoi(strings.TrimPrefix(newestMicroversion, "2."))
@@ -61,8 +61,7 @@ func checked(f endpoint) endpoint {
 	}
 }
 
-// microversion is the one that the client asked for, without its 2. Without one it
-// is the oldest.
+// microversion returns the requested microversion without its leading 2. The default is the oldest.
 //
 // https://docs.openstack.org/api-guide/compute/microversions.html
 func (q call) microversion() int {
@@ -80,7 +79,7 @@ func (q call) microversion() int {
 	return minor
 }
 
-// link is how Nova refers to what it has.
+// link returns a reference as Nova writes it.
 func (c *Cloud) link(q call, path string) []any {
 	return []any{map[string]string{"rel": "self", "href": "http://" + q.Host + c.prefix + "/compute/v2.1/" + path}}
 }

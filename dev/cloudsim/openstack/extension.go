@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// extensions are what the cloud says it can beside the core. Clients look some of
-// them up before they use a field.
+// extensions are the cloud's capabilities beyond the core. Clients look some of them up before they
+// use a field.
 var extensions = []string{
 	"security-group", "external-net", "router", "allowed-address-pairs", "port-security", "net-mtu", "quotas", "binding",
 	"standard-attr-tag", "standard-attr-description", "standard-attr-timestamp", "standard-attr-revisions", "project-id",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A flavor is a size of servers.
+// A flavor is a server size.
 //
 // https://docs.openstack.org/api-ref/compute/#flavors
 type flavor struct {
@@ -22,8 +22,7 @@ type flavor struct {
 	Links    []any   `json:"links"`
 }
 
-// flavors have the names and the sizes of OVH's:
-// https://www.ovhcloud.com/en/public-cloud/prices/
+// flavors have the names and sizes of OVH's: https://www.ovhcloud.com/en/public-cloud/prices/
 var flavors = []flavor{
 	size("d2-2", 1, 2000, 25), size("d2-4", 2, 4000, 50), size("d2-8", 4, 8000, 50),
 	size("b3-8", 2, 8000, 50), size("b3-16", 4, 16000, 100), size("b3-32", 8, 32000, 200),

@@ -40,7 +40,7 @@ func (c *Cloud) createFloatingIP(q call) (int, any, error) {
 	if !n.External {
 		return 0, nil, bad("Network %s is not a valid external network", n.ID)
 	}
-	// The address is held by a port that nobody sees. Its id is the address's.
+	// The address belongs to a hidden port. The floating IP has the port's ID.
 	p := newPort(q.now)
 	p.ID, p.ProjectID, p.TenantID = f.ID, "", ""
 	p.NetworkID, p.DeviceID, p.DeviceOwner, p.MACAddress = n.ID, f.ID, ownerOfIP, newMAC()
@@ -61,7 +61,7 @@ func (c *Cloud) createFloatingIP(q call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"floatingip": f}, nil
 }
 
-// associate looks up the port that f leads to, if any, and stores f.
+// associate looks up f's port, if any, and stores f.
 func (f *floatingIP) associate(q call) error {
 	f.RouterID, f.Status = nil, "DOWN"
 	if f.PortID == nil || *f.PortID == "" {
@@ -92,7 +92,7 @@ func (f *floatingIP) associate(q call) error {
 	return missing("ExternalGatewayForFloatingIPNotFound", "External network %s is not reachable from port %s. Cannot associate it with a Floating IP.", f.FloatingNetworkID, p.ID)
 }
 
-// releaseFloatingIPs takes the floating addresses off a port that goes away.
+// releaseFloatingIPs removes the floating IPs from a port that is being deleted.
 func releaseFloatingIPs(tx *bolt.Tx, portID string) error {
 	own, err := floatingIPs.where(tx, func(f floatingIP) bool { return f.PortID != nil && *f.PortID == portID })
 	for _, f := range own {
@@ -117,7 +117,7 @@ func (c *Cloud) updateFloatingIP(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	f := old
-	f.PortID = nil // so does Neutron: an update that names no port takes it off
+	f.PortID = nil // as in Neutron: an update without a port removes it
 	if err := q.read("floatingip", &f); err != nil {
 		return 0, nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The one region, project and user that there are.
+// The only region, project and user.
 const (
 	Region    = "sim1"
 	projectID = "0123456789abcdef0123456789abcdef"
@@ -19,7 +19,7 @@ func (c *Cloud) identity() {
 	c.mux.HandleFunc("POST "+c.prefix+"/identity/v3/auth/tokens", c.issueToken)
 }
 
-// issueToken takes every user with a password, and no user without one.
+// issueToken accepts any user with a password, and no user without one.
 //
 // https://docs.openstack.org/api-ref/identity/v3/#password-authentication-with-scoped-authorization
 func (c *Cloud) issueToken(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +36,7 @@ func (c *Cloud) issueToken(w http.ResponseWriter, r *http.Request) {
 		} `json:"auth"`
 	}
 	if json.NewDecoder(r.Body).Decode(&request) != nil {
-		failKeystone(w, refusal{status: http.StatusBadRequest, message: "The request is no JSON."})
+		failKeystone(w, refusal{status: http.StatusBadRequest, message: "The request is not JSON."})
 		return
 	}
 	user := request.Auth.Identity.Password.User

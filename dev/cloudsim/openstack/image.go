@@ -32,7 +32,7 @@ type image struct {
 	Self            string   `json:"self"`
 	File            string   `json:"file"`
 	Schema          string   `json:"schema"`
-	DefaultUser     string   `json:"image_original_user"` // OVH says so who may log in
+	DefaultUser     string   `json:"image_original_user"` // where OVH stores the name of the login user
 }
 
 var images = []image{

@@ -26,7 +26,7 @@ func (c *Cloud) listKeypairs(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"keypairs": list}, err
 }
 
-// createKeypair imports a public key. It makes none, as Nova no longer does.
+// createKeypair imports a public key. It does not generate one, as Nova no longer does.
 //
 // https://docs.openstack.org/api-ref/compute/#import-or-create-keypair
 func (c *Cloud) createKeypair(q call) (int, any, error) {

@@ -7,11 +7,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ServersPath lists the servers for whoever starts a container for each. It needs
-// no token.
+// ServersPath lists the servers, for a program that starts a container for each. It needs no token.
 const ServersPath = "/-/servers"
 
-// A Machine is a server as whoever plays it needs to know it.
+// A Machine is a server with what a player needs to know.
 type Machine struct {
 	ID        string              `json:"id"`
 	Name      string              `json:"name"`
@@ -20,8 +19,8 @@ type Machine struct {
 	Created   time.Time           `json:"created"`
 }
 
-// Machines lists the servers, the oldest first. A server that still boots has its
-// addresses already: who plays it needs them before anybody else.
+// Machines lists the servers, oldest first. A booting server already has its addresses: the player
+// needs them before anybody else.
 func (c *Cloud) Machines() ([]Machine, error) {
 	now := time.Now().UTC()
 	if err := c.settle(now); err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// metadata adds what a server finds at http://169.254.169.254/, here below the
-// prefix with -metadata at its end and the server's id. It needs no token: the real
-// one knows a server by its address.
+// metadata adds what a server finds at http://169.254.169.254/, here below the prefix with
+// -metadata appended and the server's ID. It needs no token: the real service identifies a server
+// by its address.
 //
 // https://docs.openstack.org/nova/latest/user/metadata.html
 func (c *Cloud) metadata() {
@@ -26,7 +26,7 @@ func (c *Cloud) metadata() {
 				}
 				body, ok := f(m)
 				if !ok {
-					return 0, nil, missing("", "%s has none", m.server.Name)
+					return 0, nil, missing("", "%s has no such metadata", m.server.Name)
 				}
 				return 0, body, nil
 			})
@@ -70,17 +70,17 @@ func (c *Cloud) metadata() {
 	})
 }
 
-// self is a server as it asks about itself.
+// self is a server as described by its own metadata.
 type self struct {
 	server server
 	places []place
 }
 
-// A place is where the server is in a network.
+// A place is a server's position in a network.
 type place struct {
 	port    port
 	network network
-	subnets []subnet // of the port's addresses, in their order
+	subnets []subnet // subnets of the port's addresses, in the same order
 }
 
 func (q call) self(s server) (self, error) {
@@ -110,7 +110,7 @@ func (q call) self(s server) (self, error) {
 func (m self) hostname() string { return strings.ToLower(strings.ReplaceAll(m.server.Name, " ", "-")) }
 
 func (m self) userData() (any, bool) {
-	data, _ := base64.StdEncoding.DecodeString(m.server.UserData) // it was checked when it came
+	data, _ := base64.StdEncoding.DecodeString(m.server.UserData) // validated when it was received
 	return string(data), len(data) > 0
 }
 
@@ -125,8 +125,8 @@ func (m self) document() map[string]any {
 	}
 }
 
-// networks is as https://docs.openstack.org/nova/latest/user/metadata.html#openstack-format-metadata
-// has network_data.json.
+// networks returns network_data.json as in
+// https://docs.openstack.org/nova/latest/user/metadata.html#openstack-format-metadata
 func (m self) networks() map[string]any {
 	links, parts, services := []any{}, []any{}, []any{}
 	for i, at := range m.places {
@@ -152,7 +152,7 @@ func (m self) networks() map[string]any {
 	return map[string]any{"links": links, "networks": parts, "services": services}
 }
 
-// address is the first IPv4 address outside or inside.
+// address returns the first public or private IPv4 address.
 func (m self) address(public bool) (any, bool) {
 	for _, at := range m.places {
 		for _, ip := range at.port.FixedIPs {

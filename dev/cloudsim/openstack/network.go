@@ -7,8 +7,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// ExtNet is the public network, which OVH calls so in every region. It belongs to
-// another project: nobody here can change it.
+// ExtNet is the public network; OVH uses this name in every region. It belongs to another project:
+// nobody here can change it.
 const (
 	ExtNet    = "Ext-Net"
 	extNetID  = "6011fbc9-4cbf-46a4-8452-6890a340b60b"
@@ -34,8 +34,8 @@ type network struct {
 	IPv6AddressScope      *string  `json:"ipv6_address_scope"`
 }
 
-// furnishNetwork makes the public network. Its addresses are those that RFC 5737
-// and RFC 3849 keep for examples.
+// furnishNetwork creates the public network. Its addresses are reserved for documentation by RFC
+// 5737 and RFC 3849.
 func furnishNetwork(tx *bolt.Tx) error {
 	if _, ok, err := networks.get(tx, extNetID); err != nil || ok {
 		return err
@@ -66,7 +66,7 @@ func newNetwork(now time.Time) network {
 	}
 }
 
-// view fills in what other records say.
+// view fills in what is stored in other records.
 func (n *network) view(tx *bolt.Tx) error {
 	parts, err := subnets.where(tx, func(s subnet) bool { return s.NetworkID == n.ID })
 	n.Subnets = []string{}
@@ -114,7 +114,7 @@ func (c *Cloud) showNetwork(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"network": n}, err
 }
 
-// ownNetwork is the network of the path if this project may change it.
+// ownNetwork returns the network in the path if this project may change it.
 func (q call) ownNetwork(rule string) (network, error) {
 	n, err := one(q, networks, "Network")
 	if err == nil && n.ProjectID != projectID {
@@ -143,8 +143,7 @@ func (c *Cloud) updateNetwork(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"network": n}, n.view(q.tx)
 }
 
-// deleteNetwork takes the subnets with it, but no network of which somebody has a
-// port.
+// deleteNetwork also deletes its subnets. It refuses a network on which somebody has a port.
 //
 // https://docs.openstack.org/api-ref/network/v2/#delete-network
 func (c *Cloud) deleteNetwork(q call) (int, any, error) {

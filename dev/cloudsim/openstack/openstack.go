@@ -1,10 +1,9 @@
-// Package openstack is a simulated OpenStack cloud: as much of its APIs as our
-// modules use, stateful, durable and as slow to finish things as the real one. Its
-// endpoints are driven by gophercloud, the client of the real provider.
+// Package openstack is a simulated OpenStack cloud: as much of its APIs as our modules use,
+// stateful, durable, and as slow to finish things as the real one. Its endpoints are tested with
+// gophercloud, the client of the real provider.
 //
-// What takes time is written down with the moment at which it is over, and settled
-// by the first request after that: there is no goroutine whose work a kill could
-// lose.
+// An operation that takes time is stored with the time at which it ends, and completed by the first
+// request after that: there is no goroutine whose work could be lost when the process is killed.
 package openstack
 
 import (
@@ -16,11 +15,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A Cloud answers below the prefix that it was opened with, below that prefix with
-// -metadata at its end, and at ServersPath.
+// A Cloud responds below the prefix with which it was opened, below that prefix with
+// -metadata appended, and at ServersPath.
 type Cloud struct {
-	// Pace is how long a server takes to become what it was asked to become. Set it
-	// before the first request.
+	// Pace is how long a server takes to reach a requested status. Set it before the first request.
 	Pace time.Duration
 
 	prefix  string
@@ -28,11 +26,11 @@ type Cloud struct {
 	mux     *http.ServeMux
 
 	mu     sync.Mutex
-	tokens map[string]bool // that were issued; clients ask for a new one when it is unknown
+	tokens map[string]bool // issued tokens; clients request a new one if theirs is unknown
 }
 
-// Open makes a cloud on the file at path. It answers requests whose paths begin
-// with prefix, such as /-/openstack.
+// Open creates a cloud on the file at path. It handles requests whose paths begin with prefix, such
+// as /-/openstack.
 func Open(path, prefix string) (*Cloud, error) {
 	records, err := bolt.Open(path, 0o600, nil)
 	if err != nil {

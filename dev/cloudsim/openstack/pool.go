@@ -2,8 +2,8 @@ package openstack
 
 import "net/netip"
 
-// complete checks the addresses and fills in those that were not asked for: the
-// first for the gateway if it is wanted, and all others to give away.
+// complete validates the addresses and fills in those that were not given: the first one for the
+// gateway, if there is one, and all others for the allocation pool.
 func (s *subnet) complete(gateway bool) error {
 	prefix, err := netip.ParsePrefix(s.CIDR)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A port's owner says whose it is: Nova's owner begins with compute:, Neutron's own
-// with network:.
+// A port's owner says to whom it belongs: Nova's owners begin with compute:, Neutron's own with
+// network:.
 const (
 	computeOwner = "compute:nova"
 	routerOwner  = "network:router_interface"
@@ -54,12 +54,12 @@ func newPort(now time.Time) port {
 	}
 }
 
-// in tells whether the port has an address of the subnet.
+// in reports whether the port has an address in the subnet.
 func (p *port) in(subnetID string) bool {
 	return slices.ContainsFunc(p.FixedIPs, func(ip fixedIP) bool { return ip.SubnetID == subnetID })
 }
 
-// newMAC makes an address with the three bytes that Neutron begins all of its with.
+// newMAC returns a MAC address with Neutron's three-byte prefix.
 func newMAC() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -76,14 +76,14 @@ func (c *Cloud) listPorts(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"ports": found}, err
 }
 
-// askedOf are the fields of a port's body that say something by their absence.
+// askedOf are the fields of a port's body whose absence has a meaning.
 type askedOf struct {
 	FixedIPs       json.RawMessage `json:"fixed_ips"`
 	SecurityGroups *[]string       `json:"security_groups"`
 }
 
-// addresses are the fixed_ips of the body: nil if there are none, empty if there
-// shall be none. Clients that ask for none also write [{}].
+// addresses returns the body's fixed_ips: nil if the field is missing, empty if the port should
+// have no addresses. For that, clients also write [{}].
 func (a askedOf) addresses() ([]fixedIP, error) {
 	if a.FixedIPs == nil || string(a.FixedIPs) == "null" {
 		return nil, nil
@@ -112,7 +112,7 @@ func (c *Cloud) createPort(q call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"port": p}, nil
 }
 
-// create fills in what a new port was not asked to have, and stores it.
+// create fills in the defaults of a new port, and stores it.
 func (p *port) create(q call, asked askedOf) error {
 	if _, err := byID(q, networks, "Network", p.NetworkID); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (p *port) create(q call, asked askedOf) error {
 	return p.check(q)
 }
 
-// check refuses what a port cannot have, and stores the others.
+// check refuses invalid ports, and stores valid ones.
 func (p *port) check(q call) error {
 	if !p.PortSecurityEnabled && len(p.SecurityGroups) > 0 {
 		return conflict("PortSecurityPortHasSecurityGroup", "Port has security group associated. Cannot disable port security or IP address until security group is removed.")
@@ -175,7 +175,7 @@ func (c *Cloud) updatePort(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	p, asked := old, askedOf{}
-	p.FixedIPs, p.AllowedAddressPairs = nil, nil // decoding would write over the old lists
+	p.FixedIPs, p.AllowedAddressPairs = nil, nil // decoding would overwrite the old lists
 	if err := q.read("port", &asked); err != nil {
 		return 0, nil, err
 	}
@@ -192,7 +192,7 @@ func (c *Cloud) updatePort(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	if addresses != nil {
-		// Asked for a subnet that it is in already, it keeps its address there.
+		// If a requested subnet is one that the port is already in, it keeps its address there.
 		for i, want := range addresses {
 			if kept := slices.IndexFunc(old.FixedIPs, func(ip fixedIP) bool { return ip.SubnetID == want.SubnetID }); want.IPAddress == "" && kept >= 0 {
 				addresses[i] = old.FixedIPs[kept]

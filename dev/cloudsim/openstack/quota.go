@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// A quota is how much the project may have. It outlives the process.
+// A quota is how much the project may use. It survives the process.
 //
 // https://docs.openstack.org/api-ref/compute/#quota-sets-os-quota-sets
 type quota struct {
@@ -24,7 +24,7 @@ func (q call) quota() (quota, error) {
 	return limit, err
 }
 
-// used is what all servers have.
+// used returns the total of all servers.
 func (q call) used() (instances, cores, ram int, err error) {
 	all, err := servers.where(q.tx, nil)
 	for _, s := range all {
@@ -34,7 +34,7 @@ func (q call) used() (instances, cores, ram int, err error) {
 	return instances, cores, ram, err
 }
 
-// withinQuota refuses one more server of a size for which nothing is left.
+// withinQuota refuses a server that would exceed the quota.
 func withinQuota(q call, f flavor) error {
 	limit, err := q.quota()
 	if err != nil {
@@ -61,8 +61,8 @@ func (c *Cloud) showQuota(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"quota_set": limit}, err
 }
 
-// updateQuota is there so that tests can run into it; in the real cloud only its
-// operator may.
+// updateQuota exists so that tests can hit the quota; in a real cloud only the operator may change
+// it.
 //
 // https://docs.openstack.org/api-ref/compute/#update-quotas
 func (c *Cloud) updateQuota(q call) (int, any, error) {

@@ -8,8 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A kind of records has a bucket of that name, in which each is kept as JSON under
-// its id.
+// A kind of record has a bucket of that name, in which each record is stored as JSON under its ID.
 type kind[T any] string
 
 const (
@@ -25,7 +24,7 @@ const (
 	quotas         kind[quota]         = "quotas"
 )
 
-// furnish makes what is in every cloud from its first day.
+// furnish creates what every new cloud contains.
 func furnish(tx *bolt.Tx) error {
 	for _, name := range []string{
 		string(keypairs), string(servers), string(networks), string(subnets), string(ports), string(securityGroups),
@@ -62,8 +61,7 @@ func (k kind[T]) remove(tx *bolt.Tx, id string) error {
 	return tx.Bucket([]byte(k)).Delete([]byte(id))
 }
 
-// where returns the records for which want is true, or all without it, sorted by
-// their ids.
+// where returns the records for which want is true, or all if want is nil, sorted by ID.
 func (k kind[T]) where(tx *bolt.Tx, want func(T) bool) ([]T, error) {
 	found := []T{}
 	err := tx.Bucket([]byte(k)).ForEach(func(_, data []byte) error {
@@ -79,7 +77,7 @@ func (k kind[T]) where(tx *bolt.Tx, want func(T) bool) ([]T, error) {
 	return found, err
 }
 
-// newID makes a version 4 UUID.
+// newID returns a version 4 UUID.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A resource is what all records of Neutron begin with.
+// A resource contains the fields that all Neutron records have.
 //
 // https://docs.openstack.org/api-ref/network/v2/
 type resource struct {
@@ -30,14 +30,13 @@ func newResource(now time.Time) resource {
 	return resource{ID: newID(), ProjectID: projectID, TenantID: projectID, Tags: []string{}, CreatedAt: now, UpdatedAt: now, Revision: 1}
 }
 
-// over returns old with the name and the description that a request gave r: nothing
-// else of it can be asked for.
+// over returns old with the name and the description from r: a request can only change these.
 func (r resource) over(old resource) resource {
 	old.Name, old.Description = r.Name, r.Description
 	return old
 }
 
-// touched is over for a record that was there before.
+// touched is over for an existing record.
 func (r resource) touched(old resource, now time.Time) resource {
 	r = r.over(old)
 	r.UpdatedAt = now.Truncate(time.Second)
@@ -45,8 +44,8 @@ func (r resource) touched(old resource, now time.Time) resource {
 	return r
 }
 
-// fitting returns those of records that have what the query asks for, as Neutron's
-// lists do: each parameter is a field, and several values of one are alternatives.
+// fitting returns the records that match the query, as Neutron's lists do: each parameter is a
+// field, and several values of a field are alternatives.
 //
 // https://docs.openstack.org/api-ref/network/v2/#filtering-and-column-selection
 func fitting[T any](records []T, query url.Values) ([]any, error) {
@@ -99,7 +98,7 @@ func fits(fields map[string]any, query url.Values) bool {
 	return true
 }
 
-// hasFixedIP takes a condition such as ip_address=10.0.0.3 or subnet_id=…
+// hasFixedIP supports conditions such as ip_address=10.0.0.3 or subnet_id=…
 func hasFixedIP(fields map[string]any, condition string) bool {
 	name, value, _ := strings.Cut(condition, "=")
 	all, _ := fields["fixed_ips"].([]any)
@@ -109,7 +108,7 @@ func hasFixedIP(fields map[string]any, condition string) bool {
 	})
 }
 
-// text is a field as a query writes it.
+// text returns a field as a query writes it.
 func text(field any) string {
 	if field == nil {
 		return ""
@@ -173,7 +172,7 @@ func (c *Cloud) network() {
 	add("PUT {kind}/{id}/tags", c.replaceTags)
 }
 
-// listed is the answer of a list.
+// listed is the response for a list.
 func listed[T any](q call, key string, k kind[T]) (int, any, error) {
 	all, err := k.where(q.tx, nil)
 	if err != nil {
@@ -183,8 +182,7 @@ func listed[T any](q call, key string, k kind[T]) (int, any, error) {
 	return http.StatusOK, map[string]any{key: found}, err
 }
 
-// one returns the record that the path names, or that it is not there: what is what
-// Neutron calls that.
+// one returns the record in the path, or a not-found error; what is Neutron's name for its kind.
 func one[T any](q call, k kind[T], what string) (T, error) {
 	return byID(q, k, what, q.PathValue("id"))
 }

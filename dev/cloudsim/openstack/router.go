@@ -40,7 +40,7 @@ func (c *Cloud) createRouter(q call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"router": r}, routers.put(q.tx, r.ID, r)
 }
 
-// connect gives the router an address of its gateway's network, if it has one.
+// connect gives the router an address in its gateway's network, if it has one.
 func (r *router) connect(q call) error {
 	if r.Gateway == nil || r.Gateway.NetworkID == "" {
 		r.Gateway = nil
@@ -55,7 +55,7 @@ func (r *router) connect(q call) error {
 		return err
 	}
 	p := newPort(q.now)
-	p.ProjectID, p.TenantID = "", "" // nobody's, so that nobody sees it
+	p.ProjectID, p.TenantID = "", "" // without an owner, so that nobody sees it
 	p.NetworkID, p.DeviceID, p.DeviceOwner, p.MACAddress = r.Gateway.NetworkID, r.ID, "network:router_gateway", newMAC()
 	if err := p.allocate(q.tx, nil); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *Cloud) updateRouter(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	if asked.Gateway != nil {
-		r.Gateway = nil // decoding would write over the old one
+		r.Gateway = nil // decoding would overwrite the old one
 	}
 	if err := q.read("router", &r); err != nil {
 		return 0, nil, err
@@ -108,7 +108,7 @@ func (c *Cloud) updateRouter(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"router": r}, routers.put(q.tx, r.ID, r)
 }
 
-// interfaces are the ports by which the router is in private networks.
+// interfaces returns the ports that connect the router to private networks.
 func (r *router) interfaces(q call) ([]port, error) {
 	return ports.where(q.tx, func(p port) bool { return p.DeviceID == r.ID && p.DeviceOwner == routerOwner })
 }
@@ -139,8 +139,7 @@ type routerInterface struct {
 	SubnetID string `json:"subnet_id"`
 }
 
-// addRouterInterface takes a port, or makes one with the address that the subnet
-// has for its gateway.
+// addRouterInterface uses a given port, or creates one with the subnet's gateway address.
 //
 // https://docs.openstack.org/api-ref/network/v2/#add-interface-to-router
 func (c *Cloud) addRouterInterface(q call) (int, any, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A rule lets something in or out; null means anything.
+// A rule allows incoming or outgoing traffic; null means anything.
 //
 // https://docs.openstack.org/api-ref/network/v2/#security-group-rules-security-group-rules
 type rule struct {
@@ -67,7 +67,7 @@ func (c *Cloud) createRule(q call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"security_group_rule": r}, rules.put(q.tx, r.ID, r)
 }
 
-// check refuses a rule that makes no sense, and writes the others as Neutron does.
+// check refuses an invalid rule, and normalises the others as Neutron does.
 func (r *rule) check() error {
 	if r.Direction != "ingress" && r.Direction != "egress" {
 		return bad("Invalid input for direction. Reason: '%s' is not in ['ingress', 'egress'].", r.Direction)
@@ -107,7 +107,7 @@ func (r *rule) check() error {
 	return nil
 }
 
-// same tells whether two rules let through the same. Descriptions do not count.
+// same reports whether two rules allow the same traffic. Descriptions do not count.
 func (r *rule) same(other rule) bool {
 	other.ID, other.Description, other.CreatedAt, other.UpdatedAt, other.Revision = r.ID, r.Description, r.CreatedAt, r.UpdatedAt, r.Revision
 	return reflect.DeepEqual(*r, other)

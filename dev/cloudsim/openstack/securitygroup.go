@@ -8,7 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// defaultGroupID is the group of ports for which no other was asked.
+// defaultGroupID is the group of ports for which no other group was requested.
 const defaultGroupID = "dddddddd-0000-4000-8000-000000000001"
 
 // https://docs.openstack.org/api-ref/network/v2/#security-groups-security-groups
@@ -29,8 +29,7 @@ func (g securityGroup) view(tx *bolt.Tx) (securityGroupView, error) {
 	return securityGroupView{g, own}, err
 }
 
-// furnishSecurityGroup makes the group default, which lets in what comes from its
-// own members.
+// furnishSecurityGroup creates the group default, which allows traffic from its own members.
 func furnishSecurityGroup(tx *bolt.Tx) error {
 	if _, ok, err := securityGroups.get(tx, defaultGroupID); err != nil || ok {
 		return err
@@ -50,7 +49,7 @@ func furnishSecurityGroup(tx *bolt.Tx) error {
 	return nil
 }
 
-// create stores a group with the rules that each new one has: everything may go out.
+// create stores a group with the rules of every new group: all outgoing traffic is allowed.
 func (g securityGroup) create(tx *bolt.Tx, now time.Time) error {
 	for _, version := range []string{"IPv4", "IPv6"} {
 		r := newRule(now)
@@ -127,8 +126,7 @@ func (c *Cloud) updateSecurityGroup(q call) (int, any, error) {
 	return http.StatusOK, map[string]any{"security_group": v}, err
 }
 
-// deleteSecurityGroup takes the rules with it, also those of other groups that let
-// in its members.
+// deleteSecurityGroup also deletes its rules, and the rules of other groups that refer to it.
 //
 // https://docs.openstack.org/api-ref/network/v2/#delete-security-group
 func (c *Cloud) deleteSecurityGroup(q call) (int, any, error) {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A server is kept as what it is made of; view shows it as Nova does.
+// A server is the stored form of a server; view returns it as Nova shows it.
 type server struct {
 	ID, Name          string
 	Created, Updated  time.Time
 	Launched          time.Time
 	Status            string
-	Task              string    // what goes on; empty: nothing
-	Next              string    // the status that it leads to
-	Due               time.Time // when it is over
+	Task              string    // current operation; empty: none
+	Next              string    // status after the operation
+	Due               time.Time // end of the operation
 	Fault             *fault
 	ImageID, FlavorID string
-	OldFlavorID       string // before a resize that is not confirmed
+	OldFlavorID       string // flavor before an unconfirmed resize
 	KeyName           string
-	PublicKey         string // as the key pair had it when the server was made
+	PublicKey         string // the key pair's public key when the server was created
 	UserData          string // base64
 	AdminPass         string
 	Metadata          map[string]string
@@ -30,7 +30,7 @@ type server struct {
 // An attachment is a port of the server.
 type attachment struct {
 	PortID string
-	Made   bool // it came with the server, and goes with it
+	Made   bool // created and deleted together with the server
 }
 
 type fault struct {
@@ -41,7 +41,7 @@ type fault struct {
 
 const gone = "DELETED"
 
-// vmStates and powerStates are further names for what Status says.
+// vmStates and powerStates are further names for a Status.
 //
 // https://docs.openstack.org/api-guide/compute/server_concepts.html
 var (
@@ -54,7 +54,7 @@ var (
 	}
 )
 
-// ports are those of the server, in its order. One that was deleted is left out.
+// ports returns the server's ports, in its order. Deleted ports are left out.
 func (s *server) ports(q call) ([]port, error) {
 	own := []port{}
 	for _, a := range s.Interfaces {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// act does what the body names: it is an object with one key.
+// act performs the action in the body, which is an object with one key.
 //
 // https://docs.openstack.org/api-ref/compute/#servers-run-an-action-servers-action
 func (c *Cloud) act(q call) (int, any, error) {
@@ -17,7 +17,7 @@ func (c *Cloud) act(q call) (int, any, error) {
 	}
 	var body map[string]json.RawMessage
 	if json.Unmarshal(q.body, &body) != nil || len(body) != 1 {
-		return 0, nil, bad("There is no such action: the body is no object with one key.")
+		return 0, nil, bad("There is no such action: the body is not an object with one key.")
 	}
 	for name, values := range body {
 		action := actions[name]
@@ -42,17 +42,17 @@ func (c *Cloud) act(q call) (int, any, error) {
 		}
 		return action.status, nil, nil
 	}
-	return 0, nil, nil // there is one key
+	return 0, nil, nil // the object has only one key
 }
 
-// An action is possible in some states, nil: in all.
+// An action is allowed in some statuses; nil: in all.
 type action struct {
 	from   []string
 	status int
 	do     func(c *Cloud, q call, s *server, values json.RawMessage) error
 }
 
-// becomes is an action that only leads from a status to another.
+// becomes returns an action that only changes the status.
 func becomes(meanwhile, task, next string) func(*Cloud, call, *server, json.RawMessage) error {
 	return func(c *Cloud, q call, s *server, _ json.RawMessage) error {
 		status := s.Status
@@ -64,8 +64,8 @@ func becomes(meanwhile, task, next string) func(*Cloud, call, *server, json.RawM
 	}
 }
 
-// actions are by the names that bodies have. As at OVH, a server that is shelved
-// leaves its machine at once.
+// actions are keyed by the names in bodies. As at OVH, a shelved server leaves its machine
+// immediately.
 var actions = map[string]action{
 	"os-start":            {[]string{"SHUTOFF"}, http.StatusAccepted, becomes("", "powering-on", "ACTIVE")},
 	"os-stop":             {[]string{"ACTIVE", "ERROR"}, http.StatusAccepted, becomes("", "powering-off", "SHUTOFF")},
@@ -89,7 +89,7 @@ func resize(c *Cloud, q call, s *server, values json.RawMessage) error {
 	var asked struct {
 		FlavorRef string `json:"flavorRef"`
 	}
-	_ = json.Unmarshal(values, &asked) // nothing has no flavor
+	_ = json.Unmarshal(values, &asked) // an empty value has no flavor
 	if _, ok := flavorByID(asked.FlavorRef); !ok {
 		return bad("Flavor %s could not be found.", asked.FlavorRef)
 	}
@@ -117,7 +117,7 @@ func rebuild(c *Cloud, q call, s *server, values json.RawMessage) error {
 	var asked struct {
 		ImageRef string `json:"imageRef"`
 	}
-	_ = json.Unmarshal(values, &asked) // nothing has no image
+	_ = json.Unmarshal(values, &asked) // an empty value has no image
 	if _, ok := imageByID(asked.ImageRef); !ok {
 		return bad("Cannot find image for rebuild")
 	}
@@ -154,7 +154,7 @@ func removeSecurityGroup(_ *Cloud, q call, s *server, values json.RawMessage) er
 	})
 }
 
-// eachPort changes the ports of the server by the security group that values name.
+// eachPort applies a change with the security group in values to the server's ports.
 func (s *server) eachPort(q call, values json.RawMessage, change func(*port, string)) error {
 	var asked struct {
 		Name string `json:"name"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// serverRequest is what https://docs.openstack.org/api-ref/compute/#create-server
-// takes, as far as it counts here.
+// serverRequest is the relevant part of a https://docs.openstack.org/api-ref/compute/#create-server
+// request.
 type serverRequest struct {
 	Name        string            `json:"name"`
 	ImageRef    string            `json:"imageRef"`
@@ -40,8 +40,8 @@ type networkRequest struct {
 	FixedIP string `json:"fixed_ip"`
 }
 
-// createServer checks all that Nova checks before it answers; the rest happens
-// until Pace is over.
+// createServer checks everything that Nova checks before it responds; the rest takes until Pace is
+// over.
 func (c *Cloud) createServer(q call) (int, any, error) {
 	var asked serverRequest
 	if err := q.read("server", &asked); err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// listServers answers with and without details. The newest comes first.
+// listServers responds with or without details, newest first.
 //
 // https://docs.openstack.org/api-ref/compute/#list-servers-detailed
 func (c *Cloud) listServers(q call) (int, any, error) {
@@ -54,7 +54,7 @@ func anys(list []string) []any {
 	return all
 }
 
-// hasAddress tells whether an address fits the regular expression.
+// hasAddress reports whether an address matches the regular expression.
 func hasAddress(own []port, expression string) bool {
 	e, err := regexp.Compile(expression)
 	return expression == "" || err == nil && slices.ContainsFunc(own, func(p port) bool {

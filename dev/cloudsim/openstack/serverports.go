@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// findGroups finds the groups by their names or ids.
+// findGroups looks up the groups by name or ID.
 func findGroups(q call, asked serverRequest) ([]securityGroup, error) {
 	found := []securityGroup{}
 	for _, want := range asked.Groups {
@@ -27,7 +27,7 @@ func findGroups(q call, asked serverRequest) ([]securityGroup, error) {
 	return found, nil
 }
 
-// wantedNetworks are those asked for. Who asks for none gets the only one there is.
+// wantedNetworks returns the requested networks. The default is the only existing network.
 func wantedNetworks(q call, asked json.RawMessage) ([]networkRequest, error) {
 	text := string(asked)
 	if word := text == `"none"` || text == `"auto"`; word && q.microversion() < 37 || text == "" && q.microversion() >= 37 {
@@ -53,7 +53,7 @@ func wantedNetworks(q call, asked json.RawMessage) ([]networkRequest, error) {
 	return list, nil
 }
 
-// attach gives the server the port that was asked for, or a new one.
+// attach gives the server the requested port, or a new one.
 func (s *server) attach(q call, want networkRequest, groups []securityGroup) error {
 	if want.Port != "" {
 		p, ok, err := ports.get(q.tx, want.Port)

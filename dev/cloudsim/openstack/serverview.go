@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// addresses are those that the server shows, by the names of the networks.
+// addresses returns the server's addresses by network name.
 func (s *server) addresses(q call) (map[string][]any, error) {
 	shown := map[string][]any{}
 	if s.Status == "BUILD" || s.Status == "ERROR" && s.Launched.IsZero() {
@@ -44,7 +44,7 @@ func (s *server) addresses(q call) (map[string][]any, error) {
 	return shown, nil
 }
 
-// groups are the names of the security groups of the server's ports.
+// groups returns the security groups of the server's ports.
 func (s *server) groups(q call) ([]securityGroup, error) {
 	own, err := s.ports(q)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *server) groups(q call) ([]securityGroup, error) {
 	return found, nil
 }
 
-// view is the server as https://docs.openstack.org/api-ref/compute/#show-server-details
-// has it.
+// view returns the server in the format of
+// https://docs.openstack.org/api-ref/compute/#show-server-details
 func (c *Cloud) view(q call, s server) (map[string]any, error) {
 	addresses, err := s.addresses(q)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"slipway/dev/cloudsim/faults"
 )
 
-// begin notes that the server is at a task, and which status it leads to: another
-// one than next, if a rule of the faults wants that.
+// begin records that the server is performing a task, and the status after it: next, unless a fault
+// rule wants another.
 func (c *Cloud) begin(q call, s *server, status, task, next string) {
 	s.Status, s.Task, s.Next, s.Due, s.Updated = status, task, next, q.now.Add(c.Pace), q.now.Truncate(time.Second)
 	if next != "ERROR" {
 		s.Fault = nil
 	}
-	// Where no machine has it, Nova has nobody to wait for. The provider counts on that:
-	// it does not take ERROR and SHELVED_OFFLOADED for states of what is being deleted.
+	// If no machine has the server, Nova need not wait for one. The provider relies on that: it
+	// does not expect the statuses ERROR and SHELVED_OFFLOADED while a server is being deleted.
 	if next == gone && (status == "SHELVED_OFFLOADED" || status == "ERROR" && s.Launched.IsZero()) {
 		s.Due = q.now
 	}
@@ -28,7 +28,7 @@ func (c *Cloud) begin(q call, s *server, status, task, next string) {
 	}
 }
 
-// settle makes real what is over by now.
+// settle completes all operations that have ended by now.
 func (c *Cloud) settle(now time.Time) error {
 	due := func(s server) bool { return s.Next != "" && !now.Before(s.Due) }
 	var some []server
@@ -50,7 +50,7 @@ func (c *Cloud) settle(now time.Time) error {
 	})
 }
 
-// arrive gives the server the status that it was on its way to.
+// arrive gives the server the status that it was waiting for.
 func (s *server) arrive(tx *bolt.Tx) error {
 	if s.Next == gone {
 		if err := s.release(tx); err != nil {
@@ -85,7 +85,7 @@ func (s *server) arrive(tx *bolt.Tx) error {
 	return servers.put(tx, s.ID, *s)
 }
 
-// release takes away the ports that came with the server, and gives back the others.
+// release deletes the ports that were created with the server, and detaches the others.
 func (s *server) release(tx *bolt.Tx) error {
 	for _, a := range s.Interfaces {
 		if err := a.release(tx); err != nil {

@@ -68,7 +68,7 @@ func (c *Cloud) createSubnet(q call) (int, any, error) {
 	if n.ProjectID != projectID {
 		return 0, nil, forbidden("PolicyNotAuthorized", "rule:create_subnet is disallowed by policy")
 	}
-	// Null says that there is no gateway; nothing says that there is one.
+	// null means no gateway; a missing field means the default gateway.
 	if err := s.complete(asked.GatewayIP != nil); err != nil {
 		return 0, nil, err
 	}
@@ -81,7 +81,7 @@ func (c *Cloud) createSubnet(q call) (int, any, error) {
 	return http.StatusCreated, map[string]any{"subnet": s}, subnets.put(q.tx, s.ID, s)
 }
 
-// overlaps refuses a subnet in which another one of its network has addresses.
+// overlaps refuses a subnet that overlaps with another subnet of its network.
 func (s *subnet) overlaps(tx *bolt.Tx) error {
 	prefix := netip.MustParsePrefix(s.CIDR)
 	others, err := subnets.where(tx, func(o subnet) bool {
@@ -114,7 +114,7 @@ func (c *Cloud) updateSubnet(q call) (int, any, error) {
 		return 0, nil, err
 	}
 	s := old
-	s.AllocationPools = nil // decoding would write over the old list
+	s.AllocationPools = nil // decoding would overwrite the old list
 	if err := q.read("subnet", &s); err != nil {
 		return 0, nil, err
 	}

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// taggable finds the tags of what the path names, and returns how to store it with
-// other ones.
+// taggable returns the tags of the object in the path, and a function that stores it with new tags.
 func taggable(q call) (tags []string, store func([]string) error, err error) {
 	switch q.PathValue("kind") {
 	case "networks":

@@ -2,15 +2,14 @@ package openstack
 
 import "net/http"
 
-// Microversions of Nova that are told. Between them only the differences that a
-// client of ours sees are made: see microversion.
+// The announced microversions of Nova. Only the differences that our clients notice are
+// implemented: see microversion.
 const (
 	oldestMicroversion = "2.1"
 	newestMicroversion = "2.90"
 )
 
-// versions adds the documents by which clients find out what a service speaks.
-// They need no token.
+// versions adds the documents in which clients look up a service's versions. They need no token.
 //
 // https://docs.openstack.org/api-guide/compute/versions.html
 func (c *Cloud) versions() {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Secret is the application secret that all requests are signed with. The
-// application key and the consumer key may be any.
+// Secret is the application secret with which all requests are signed. Any application key and
+// consumer key are accepted.
 const Secret = "cloudsim-application-secret"
 
-// account adds what tells who calls, and the projects.
+// account adds the endpoints for the caller's identity and the projects.
 func (c *Cloud) account() {
-	// https://api.ovh.com/console/#/auth/time~GET needs no signature: clients take the
-	// time for it from here.
+	// https://api.ovh.com/console/#/auth/time~GET needs no signature: clients get the time for it
+	// from here.
 	c.mux.HandleFunc("GET "+c.prefix+"/auth/time", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, time.Now().Unix())
 	})
@@ -37,7 +37,7 @@ func (c *Cloud) account() {
 	})
 }
 
-// signed checks the signature, and that it is not old.
+// signed checks the signature and its age.
 //
 // https://docs.ovh.com/gb/en/api/first-steps-with-ovh-api/#first-api-usage
 func (q call) signed() error {

@@ -2,17 +2,17 @@ package ovh
 
 import "slices"
 
-// versions of PostgreSQL that can be had. The last has no TimescaleDB yet.
+// The available versions of PostgreSQL. The last one has no TimescaleDB yet.
 var versions = []string{"13", "14", "15", "16", "17", "18"}
 
 const withoutTimescale = "18"
 
-// A flavor is a size of nodes.
+// A flavor is a node size.
 type flavor struct {
 	Name    string `json:"name"`
 	Core    int    `json:"core"`
 	Memory  int    `json:"memory"`  // GB
-	Storage int    `json:"storage"` // GB of each node, at least
+	Storage int    `json:"storage"` // minimum GB per node
 }
 
 // https://www.ovhcloud.com/en/public-cloud/prices/
@@ -21,11 +21,11 @@ var flavors = []flavor{
 	{"b3-8", 2, 8, 100}, {"b3-16", 4, 16, 200}, {"b3-32", 8, 32, 400},
 }
 
-// A plan says how many nodes there are.
+// A plan determines the number of nodes.
 type plan struct {
 	name        string
 	least, most int
-	retention   string // of backups
+	retention   string // retention of backups
 }
 
 var plans = []plan{
@@ -49,7 +49,7 @@ func findPlan(name string) (plan, error) {
 	return plans[i], nil
 }
 
-// catalog adds what says what can be had.
+// catalog adds the endpoints that list what is available.
 func (c *Cloud) catalog() {
 	// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/capabilities~GET
 	c.handle("GET /cloud/project/{service}/database/capabilities", func(call) (any, error) {

@@ -9,7 +9,7 @@ import (
 
 const diskType = "high-speed"
 
-// A cluster is kept as what it is made of; view shows it as the API does.
+// A cluster is the stored form of a cluster; view returns it as the API shows it.
 type cluster struct {
 	ID, Service     string
 	Created         time.Time
@@ -17,7 +17,7 @@ type cluster struct {
 	Description     string
 	Version, Plan   string
 	Flavor, Region  string
-	Nodes           []string // their ids
+	Nodes           []string // IDs of the nodes
 	Disk            int      // GB
 	Network, Subnet string
 	Backups         backups
@@ -35,7 +35,8 @@ type backups struct {
 
 const postgresql = "/cloud/project/{service}/database/postgresql"
 
-// postgresql adds what is below https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql
+// postgresql adds the endpoints below
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql
 func (c *Cloud) postgresql() {
 	c.handle("GET "+postgresql, c.listClusters)
 	c.handle("GET /cloud/project/{service}/database/service", c.listClusters)
@@ -69,8 +70,8 @@ func (c *Cloud) postgresql() {
 	c.handle("DELETE "+one+"/ipRestriction/{ip}", c.deleteRestriction)
 }
 
-// view is the cluster as https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}~GET
-// has it.
+// view returns the cluster in the format of
+// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}~GET
 func (k *cluster) view() map[string]any {
 	domain := fmt.Sprintf("postgresql-%s.database.%s.invalid", k.ID[:8], strings.ToLower(k.Region))
 	network := "public"
@@ -93,7 +94,7 @@ func (k *cluster) view() map[string]any {
 		"ipRestrictions": restrictions, "capabilities": map[string]any{}, "enablePrometheus": false, "deletionProtection": false,
 		"endpoints": []any{},
 	}
-	// Whether the real one tells them earlier is not known; nobody should rely on it.
+	// Whether the real API returns them earlier is not known; nobody should rely on it.
 	if k.State.Status != "PENDING" && k.State.Status != "CREATING" {
 		v["endpoints"] = []any{map[string]any{
 			"component": "postgresql", "domain": domain, "path": "/defaultdb?sslmode=require", "port": 20184, "scheme": "postgres", "ssl": true, "sslMode": "require",
@@ -125,7 +126,7 @@ func (c *Cloud) showCluster(q call) (any, error) {
 	return k.view(), nil
 }
 
-// newID makes a version 4 UUID.
+// newID returns a version 4 UUID.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

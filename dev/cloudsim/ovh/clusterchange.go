@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// clusterRequest is what is asked of a new cluster, or of one that is to change.
+// clusterRequest is a request for a new cluster or for a change.
 type clusterRequest struct {
 	Description string  `json:"description"`
 	Version     string  `json:"version"`
 	Plan        string  `json:"plan"`
-	Flavor      string  `json:"flavor"` // of a change
+	Flavor      string  `json:"flavor"` // only for a change
 	NetworkID   string  `json:"networkId"`
 	SubnetID    string  `json:"subnetId"`
 	Maintenance string  `json:"maintenanceTime"`
@@ -63,13 +63,13 @@ func (c *Cloud) createCluster(q call) (any, error) {
 	return k.view(), k.put(q.tx)
 }
 
-// change takes over what was asked for, if it can be had.
+// change applies the requested values if they are available.
 func (k *cluster) change(asked clusterRequest) error {
 	if asked.Version != "" {
 		was, _ := strconv.Atoi(k.Version)
 		will, _ := strconv.Atoi(asked.Version)
 		if !slices.Contains(versions, asked.Version) || will < was {
-			return bad("Invalid version %q: it is %q, and there are %s", asked.Version, k.Version, strings.Join(versions, ", "))
+			return bad("Invalid version %q: the current version is %q, available are %s", asked.Version, k.Version, strings.Join(versions, ", "))
 		}
 		k.Version = asked.Version
 	}

@@ -2,10 +2,10 @@ package ovh
 
 import "slices"
 
-// A database has no status that the API shows: it is there or not.
+// A database has no status in the API: it either exists or does not.
 type database struct {
 	ID, Name string
-	Default  bool // it came with the cluster
+	Default  bool // created with the cluster
 	State    state
 }
 

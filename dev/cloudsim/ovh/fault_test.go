@@ -53,7 +53,7 @@ func TestStuck(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 		refused(t, c.Post(path+"/user", object{"name": "app"}, nil), http.StatusConflict)
-		if err := c.sim.Mend(); err != nil {
+		if err := c.sim.Repair(); err != nil {
 			t.Fatal(err)
 		}
 		if k := c.get(path); k.Status != "READY" || k.IPRestrictions[0].Status != "READY" {

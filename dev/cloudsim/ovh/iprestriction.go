@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A restriction lets a network in. It is told by its address: it has no id.
+// A restriction allows access from a network. It is identified by its address: it has no ID.
 type restriction struct {
 	IP, Description string
 	State           state
@@ -28,20 +28,20 @@ func (k *cluster) restriction(ip string) (*restriction, error) {
 	return &k.Restrictions[i], nil
 }
 
-// network writes an address or a prefix as a prefix.
+// network returns an address or a prefix as a prefix.
 func network(text string) (string, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(address, address.BitLen()).String(), nil
 	}
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil || prefix.Masked() != prefix {
-		return "", bad("Invalid IP restriction %q: it is no network such as 203.0.113.0/24", text)
+		return "", bad("Invalid IP restriction %q: it is not a network such as 203.0.113.0/24", text)
 	}
 	return prefix.String(), nil
 }
 
-// changeRestrictions makes the restrictions those that were asked for; nil leaves
-// them as they are.
+// changeRestrictions replaces the restrictions with the requested ones; nil leaves them as they
+// are.
 func (k *cluster) changeRestrictions(asked *[]restrictionRequest) error {
 	if asked == nil {
 		return nil
@@ -53,15 +53,15 @@ func (k *cluster) changeRestrictions(asked *[]restrictionRequest) error {
 			return err
 		}
 		if _, err := k.restriction(ip); err == nil {
-			return bad("IP restriction %s is there twice", ip)
+			return bad("IP restriction %s is listed twice", ip)
 		}
 		k.Restrictions = append(k.Restrictions, restriction{ip, one.Description, state{Status: ready}})
 	}
 	return nil
 }
 
-// restricted is the cluster of the path if its restrictions can be changed: only
-// one of them at a time can. The provider tries again when it hears so.
+// restricted returns the cluster in the path if its restrictions can be changed: only one of them
+// can change at a time. On this error the provider tries again.
 func (q call) restricted() (cluster, error) {
 	k, err := q.ready()
 	if err == nil && slices.ContainsFunc(k.Restrictions, func(r restriction) bool { return r.State.Status != ready }) {

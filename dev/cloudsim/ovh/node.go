@@ -51,7 +51,7 @@ func (c *Cloud) updateAdvanced(q call) (any, error) {
 	return k.Advanced, k.put(q.tx)
 }
 
-// checkAdvanced refuses settings of TimescaleDB where there is none.
+// checkAdvanced refuses TimescaleDB settings for a version without it.
 func (k *cluster) checkAdvanced() error {
 	for name := range k.Advanced {
 		if strings.HasPrefix(name, "timescaledb.") && k.Version == withoutTimescale {
@@ -61,8 +61,7 @@ func (k *cluster) checkAdvanced() error {
 	return nil
 }
 
-// showCertificates answers with what only looks like a certificate: nothing here
-// speaks TLS.
+// showCertificates returns something that only looks like a certificate: nothing here uses TLS.
 //
 // https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/certificates~GET
 func (c *Cloud) showCertificates(q call) (any, error) {

@@ -1,9 +1,9 @@
-// Package ovh is a simulated OVH API: as much of it as the provider ovh asks for
-// managed PostgreSQL and for DNS records, stateful, durable and as slow to finish
-// things as the real one. Its endpoints are driven by go-ovh, the client of the real provider.
+// Package ovh is a simulated OVH API: as much of it as the ovh provider uses for managed
+// PostgreSQL and DNS records, stateful, durable, and as slow to finish things as the real one. Its
+// endpoints are tested with go-ovh, the client of the real provider.
 //
-// What takes time is written down with the moments at which it goes on, and settled
-// by the first request after them.
+// An operation that takes time is stored with the times of its steps, and each step is completed by
+// the first request after its time.
 package ovh
 
 import (
@@ -18,10 +18,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A Cloud answers below the prefix that it was opened with.
+// A Cloud responds below the prefix with which it was opened.
 type Cloud struct {
-	// Pace is how long a cluster, a user or a restriction takes to become what it was
-	// asked to become. Set it before the first request.
+	// Pace is how long a cluster, a user or a restriction takes to reach a requested status. Set it
+	// before the first request.
 	Pace time.Duration
 
 	prefix  string
@@ -29,8 +29,8 @@ type Cloud struct {
 	mux     *http.ServeMux
 }
 
-// Open makes a cloud on the file at path. It answers requests whose paths begin
-// with prefix, such as /-/ovh.
+// Open creates a cloud on the file at path. It handles requests whose paths begin with prefix, such
+// as /-/ovh.
 func Open(path, prefix string) (*Cloud, error) {
 	records, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (c *Cloud) Close() error { return c.records.Close() }
 
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
 
-// A call is a request with the transaction that it is answered in. A request that
-// only reads gets one that only reads.
+// A call is a request with the transaction in which it is handled. A read-only request gets a
+// read-only transaction.
 type call struct {
 	*http.Request
 	tx   *bolt.Tx
@@ -71,8 +71,7 @@ type call struct {
 	now  time.Time
 }
 
-// handle adds an endpoint that wants a signature. After an error nothing that f
-// wrote remains.
+// handle adds an endpoint that needs a signature. After an error, nothing that f wrote remains.
 func (c *Cloud) handle(pattern string, f func(q call) (any, error)) {
 	method, path, _ := strings.Cut(pattern, " ")
 	c.mux.HandleFunc(method+" "+c.prefix+path, func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +107,7 @@ func (c *Cloud) answer(r *http.Request, f func(q call) (any, error)) (body any, 
 	return body, err
 }
 
-// read decodes the body over into: what it does not name stays as it is.
+// read decodes the body into into. What the body does not contain stays as it is.
 func (q call) read(into any) error {
 	if len(q.body) == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (q call) read(into any) error {
 	return nil
 }
 
-// A refusal is an error that the client is to blame for.
+// A refusal is an error caused by the client.
 type refusal struct {
 	status         int
 	class, message string
@@ -145,7 +144,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 
-// fail answers as https://api.ovh.com/console/ shows errors.
+// fail writes an error in the format of https://api.ovh.com/console/
 func fail(w http.ResponseWriter, err error) {
 	r := refusal{http.StatusInternalServerError, "Server::InternalServerError", err.Error()}
 	errors.As(err, &r)

@@ -11,16 +11,15 @@ import (
 	"slipway/dev/cloudsim/faults"
 )
 
-// clusters is the bucket of the records: one for each cluster, under its id, with
-// all that is in it.
+// clusters is the bucket of the records: one for each cluster, under its ID, with everything in it.
 var clusters = []byte("postgresql")
 
 const (
 	ready   = "READY"
-	deleted = "DELETED" // nobody sees it
+	deleted = "DELETED" // invisible to clients
 )
 
-// A state is what something is, and what it will be at which times.
+// A state is the current status of something, and its next ones with their times.
 type state struct {
 	Status string
 	Ahead  []step
@@ -31,8 +30,8 @@ type step struct {
 	At     time.Time
 }
 
-// begin sets out for the last of the statuses: the first comes at once, the last
-// when Pace is over. A rule of the faults may want another one.
+// begin starts an operation that goes through the statuses: the first applies immediately, the last
+// when Pace is over. A fault rule may want another last status.
 func (c *Cloud) begin(q call, s *state, statuses ...string) {
 	*s = state{Status: statuses[0]}
 	for i, status := range statuses[1:] {
@@ -44,7 +43,7 @@ func (c *Cloud) begin(q call, s *state, statuses ...string) {
 	}
 }
 
-// settle makes real what is over by now, and tells whether that was anything.
+// settle completes what has ended by now, and reports whether anything changed.
 func (s *state) settle(now time.Time) bool {
 	before := s.Status
 	for len(s.Ahead) > 0 && !now.Before(s.Ahead[0].At) {
@@ -53,9 +52,9 @@ func (s *state) settle(now time.Time) bool {
 	return s.Status != before
 }
 
-// Mend has every cluster become READY at once, also one that a rule of the faults
-// keeps in CREATING or in ERROR: what OVH's support would do.
-func (c *Cloud) Mend() error {
+// Repair makes every cluster READY immediately, even one that a fault rule keeps in CREATING or in
+// ERROR, as OVH's support would.
+func (c *Cloud) Repair() error {
 	return c.records.Update(func(tx *bolt.Tx) error {
 		all, err := where(tx, func(k *cluster) bool { return k.State.Status != "DELETING" })
 		for _, k := range all {
@@ -71,7 +70,7 @@ func (c *Cloud) Mend() error {
 	})
 }
 
-// settle brings the records to what they are now.
+// settle updates the records to the current time.
 func (c *Cloud) settle(now time.Time) error {
 	due := func(tx *bolt.Tx) ([]cluster, error) {
 		return where(tx, func(k *cluster) bool { return k.settle(now) })
@@ -95,7 +94,7 @@ func (c *Cloud) settle(now time.Time) error {
 	})
 }
 
-// settle brings the cluster and all that is in it to what they are now.
+// settle updates the cluster and everything in it to the current time.
 func (k *cluster) settle(now time.Time) bool {
 	changed := k.State.settle(now)
 	for i := range k.Users {
@@ -124,7 +123,7 @@ func (k *cluster) put(tx *bolt.Tx) error {
 	return tx.Bucket(clusters).Put([]byte(k.ID), data)
 }
 
-// where returns the clusters for which want is true, as want leaves them.
+// where returns the clusters for which want is true, with the changes that want made.
 func where(tx *bolt.Tx, want func(*cluster) bool) ([]cluster, error) {
 	found := []cluster{}
 	err := tx.Bucket(clusters).ForEach(func(_, data []byte) error {
@@ -140,7 +139,7 @@ func where(tx *bolt.Tx, want func(*cluster) bool) ([]cluster, error) {
 	return found, err
 }
 
-// cluster is the one that the path names.
+// cluster returns the cluster in the path.
 func (q call) cluster() (k cluster, err error) {
 	data := q.tx.Bucket(clusters).Get([]byte(q.PathValue("cluster")))
 	if data != nil {
@@ -152,7 +151,7 @@ func (q call) cluster() (k cluster, err error) {
 	return k, err
 }
 
-// ready is the cluster that the path names, if something in it can be changed.
+// ready returns the cluster in the path if its content can be changed.
 func (q call) ready() (cluster, error) {
 	k, err := q.cluster()
 	if err == nil && k.State.Status != ready {

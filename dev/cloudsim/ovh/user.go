@@ -10,7 +10,7 @@ import (
 // administrator is the user that comes with each cluster.
 const administrator = "avnadmin"
 
-// A user is kept without its password: the API never says it again either.
+// A user is stored without its password: the API never returns it again either.
 type user struct {
 	ID, Name string
 	Created  time.Time
@@ -29,11 +29,11 @@ type userRequest struct {
 
 var names = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
 
-// checkRoles refuses what is no role of OVH's: all other rights are given by SQL.
+// checkRoles refuses roles that OVH does not have: all other rights are granted with SQL.
 func checkRoles(roles []string) error {
 	for _, role := range roles {
 		if role != "replication" {
-			return bad("Invalid role %q: there is replication", role)
+			return bad("Invalid role %q: the only role is replication", role)
 		}
 	}
 	return nil
@@ -82,7 +82,7 @@ func (c *Cloud) createUser(q call) (any, error) {
 	return u.withPassword(), k.put(q.tx)
 }
 
-// withPassword is the view that shows a new password, once.
+// withPassword returns the view with the new password, which is shown only once.
 func (u user) withPassword() map[string]any {
 	v := u.view()
 	v["password"] = rand.Text()
@@ -102,7 +102,7 @@ func (c *Cloud) showUser(q call) (any, error) {
 	return u.view(), nil
 }
 
-// changed is the user of the path, to be changed, and its cluster.
+// changedUser returns the user in the path, to be changed, and its cluster.
 func (q call) changedUser() (cluster, *user, error) {
 	k, err := q.ready()
 	if err != nil {

@@ -140,7 +140,7 @@ func applySealed(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source 
 
 // applyOnce applies the unsealed plan, unless another run has already started to.
 func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
-	giveBack, err := source.Claim(ctx, l, p)
+	release, err := source.Claim(ctx, l, p)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source se
 	}
 	var held *refusal.Error
 	if errors.As(err, &held) { // another run has the lock, and nothing was started
-		err = errors.Join(err, giveBack(context.WithoutCancel(ctx)))
+		err = errors.Join(err, release(context.WithoutCancel(ctx)))
 	}
 	return outputs, err
 }

@@ -91,15 +91,15 @@ func recoverLayer(ctx context.Context, l *layer.Layer, o options) error {
 		err = h.Acquire(ctx)
 	}
 	if err == nil {
-		err = mend(working, l, lost, o.seen)
+		err = repair(working, l, lost, o.seen)
 	}
 	// What is left to recover is in the dead runs' journals, not in ours.
 	return errors.Join(err, hold.Stopped(working), h.End(ctx, true))
 }
 
-// mend recovers under the lock. The dead runs' journals stay until everything is accounted for, so
-// that mend can be repeated and no apply can start.
-func mend(ctx context.Context, l *layer.Layer, lost []rescue.Lost, seen string) error {
+// repair recovers under the lock. The dead runs' journals stay until everything is accounted for, so
+// that repair can be repeated and no apply can start.
+func repair(ctx context.Context, l *layer.Layer, lost []rescue.Lost, seen string) error {
 	// Read the journals again: now that we hold the lock, nobody else removes them.
 	others, err := hold.RunsOn(ctx, l)
 	if err != nil {

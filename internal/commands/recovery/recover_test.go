@@ -223,7 +223,7 @@ func TestRecoverFails(t *testing.T) {
 
 // What was deleted leaves the state, and what was made is taken in by its ID, in the place of
 // what it replaced.
-func TestMendingOf(t *testing.T) {
+func TestCorrect(t *testing.T) {
 	recorded := map[string]*tfjson.StateResource{
 		"a.b": testkit.Recorded("a", "1"),
 		"c.d": {Type: "c", AttributeValues: map[string]any{"number": 7}},
@@ -270,7 +270,7 @@ func TestMendingOf(t *testing.T) {
 
 // What could not be taken in, or found, is open, and named with its ID. Only where there was
 // nothing to do does the state hold all.
-func TestMendingEnds(t *testing.T) {
+func TestCorrectionEnd(t *testing.T) {
 	const all = "everything that was created is in the state"
 	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
 	for name, c := range map[string]struct {

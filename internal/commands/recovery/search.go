@@ -218,7 +218,7 @@ func taintIncomplete(ctx context.Context, l *layer.Layer, made, unseen []journal
 	if err != nil {
 		return err
 	}
-	return taint(ctx, l, notWhole(recorded, made, unseen))
+	return taint(ctx, l, incomplete(recorded, made, unseen))
 }
 
 // taint taints resources, so that the next apply recreates them. The map gives the reason by
@@ -233,9 +233,9 @@ func taint(ctx context.Context, l *layer.Layer, why map[string]string) error {
 	return nil
 }
 
-// notWhole returns, by address, why resources in the state have to be recreated: a user without its
+// incomplete returns, by address, why resources in the state have to be recreated: a user without its
 // password, and a security group whose create was not seen to complete.
-func notWhole(recorded map[string]*tfjson.StateResource, made, unseen []journal.Entry) map[string]string {
+func incomplete(recorded map[string]*tfjson.StateResource, made, unseen []journal.Entry) map[string]string {
 	why := map[string]string{}
 	for _, e := range slices.Concat(made, unseen) {
 		if resource := recorded[e.Address]; resource != nil && resource.Type == databaseUser && layer.Attribute(resource, "password") == "" {

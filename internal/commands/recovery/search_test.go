@@ -303,7 +303,7 @@ func TestNotWhole(t *testing.T) {
 		"not seen to end":  {unseen: entries, want: map[string]string{"a.user": password, "a.group": part}},
 		"updates, not too": {unseen: updates, want: map[string]string{"a.user": password}},
 	} {
-		if got := notWhole(recorded, c.made, c.unseen); !maps.Equal(got, c.want) {
+		if got := incomplete(recorded, c.made, c.unseen); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
