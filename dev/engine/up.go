@@ -238,19 +238,20 @@ func (s settings) container(ctx context.Context) (container, error) {
 	}, nil
 }
 
-// engineConfig makes the registry on loopback the mirror of the registries in our pins, and limits
-// the store. In bytes: the engine's GB is 2^30 of them.
+// engineConfig makes the registry on loopback the mirror of the registries that our pins name, and
+// limits the store. Sizes are in bytes: the engine's GB is 2^30 of them. Half of the store is deleted
+// at once, so that it happens rarely: v0.19.10 can delete what a running call needs.
 func (s settings) engineConfig() string {
 	return fmt.Sprintf(`{
   "logLevel": "info",
-  "gc": {"maxUsedSpace": %[1]d, "reservedSpace": %[2]d, "minFreeSpace": "5%%"},
+  "gc": {"maxUsedSpace": %[1]d, "reservedSpace": %[2]d, "minFreeSpace": "5%%", "sweepSize": %[4]d},
   "registries": {
     "docker.io": {"mirrors": [%[3]q]},
     "ghcr.io": {"mirrors": [%[3]q]},
     %[3]q: {"http": true}
   }
 }
-`, s.storeGB*1e9, s.storeGB*1e9/4, s.registryAddress())
+`, s.storeGB*1e9, s.storeGB*1e9/4, s.registryAddress(), s.storeGB*1e9/2)
 }
 
 // down stops this machine's engine; there is nothing to do if another one is used.
