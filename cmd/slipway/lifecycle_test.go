@@ -89,8 +89,7 @@ func TestBlackBoxUp(t *testing.T) {
 	}
 }
 
-// Layers are applied in order and taken away in the opposite one; each has a
-// state of its own.
+// Layers are applied in order and destroyed in reverse order; each has its own state.
 func TestBlackBoxLayers(t *testing.T) {
 	p := newProject(t, "")
 	root := "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {}\n"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// effects are the helpers in ci/ by which a function reaches out of the engine.
+// effects are the helpers in ci/ with which a function reaches out of the engine.
 var effects = []string{"effect", "finish", "onEnvironment", "planned", "toGitHub", "driftOf", "change"}
 
 // uncached lists the exported functions in a file of ci/ that reach out and may be
