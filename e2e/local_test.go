@@ -305,8 +305,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestReview applies a plan that was exported, in a protected environment that
-// takes nothing else, and takes it away by the list of what is lost.
+// TestReview applies an exported plan in a protected environment, which accepts
+// nothing else, and destroys it with the list of its losses.
 func TestReview(t *testing.T) {
 	c := newCheckout(t)
 	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
@@ -401,7 +401,7 @@ func TestWithoutNonce(t *testing.T) {
 	without := strings.Replace(string(text), `"--run-id="+rand.Text()`, `"--run-id=always-the-same"`, 1)
 	without = strings.Replace(without, "\t\"crypto/rand\"\n", "", 1)
 	if without == string(text) {
-		t.Fatal("there is no nonce to take away")
+		t.Fatal("there is no nonce to remove")
 	}
 	c.file(t, path, without)
 	c.call(t, "bootstrap", "--env=local").must(t)

@@ -89,7 +89,7 @@ func TestBlackBoxDriftExpected(t *testing.T) {
 	}
 }
 
-// What changed in the cloud and the code leaves as it is, is told by a check for drift, though
+// A change in the cloud that the code leaves as it is, is reported by a drift check, although
 // there is nothing to plan.
 func TestBlackBoxDriftLeft(t *testing.T) {
 	p := newProject(t, "")

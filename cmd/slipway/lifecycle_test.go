@@ -38,7 +38,7 @@ output "password" {
 `
 
 // TestBlackBoxLifecycle takes an environment from nothing to running, changes it,
-// and takes it away, with the real OpenTofu.
+// and destroys it, with the real OpenTofu.
 func TestBlackBoxLifecycle(t *testing.T) {
 	p := newProject(t, twoThings)
 	p.secret["TF_VAR_password"] = "a-password-for-tests"
@@ -81,7 +81,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 // up is bootstrap and apply, and safe to repeat.
 func TestBlackBoxUp(t *testing.T) {
 	p := newProject(t, one+aHost)
-	p.run("up").must(t, run.Done).says(t, "created bucket", "1 to create", "the hosts are not waited for")
+	p.run("up").must(t, run.Done).says(t, "created bucket", "1 to create", "note: not waiting for the hosts")
 	p.run("output").must(t, run.Done).says(t, "test: ansible_inventory = {")
 	again := p.run("up").must(t, run.Done).says(t, "No changes")
 	if slices.ContainsFunc(again.result.Timings, func(s run.Timing) bool { return s.Step == "apply test" }) {

@@ -39,7 +39,7 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("apply").must(t, run.BadInput).says(t, "environment test is protected, and --digest does not say which plan was Sealed").startsNothing(t)
 	p.run("apply", reviewedPlan).must(t, run.BadInput).says(t, "--digest does not say which plan was Sealed")
 	p.run("apply", planOf(planned)).must(t, run.BadInput).says(t, "--digest does not say which plan was Sealed")
-	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "the hosts are not waited for")
+	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "note: not waiting for the hosts")
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was already started by run "run11"`)
 

@@ -111,7 +111,7 @@ func (s *system) servers() int {
 // The unchanged root of environment test is applied, leaves nothing to change, and is destroyed.
 func TestBlackBoxSystem(t *testing.T) {
 	s := newSystem(t)
-	s.run("up").must(t, run.Done).says(t, "21 to create", "test-backend", "database_uris = (sensitive)", "the hosts are not waited for")
+	s.run("up").must(t, run.Done).says(t, "21 to create", "test-backend", "database_uris = (sensitive)", "note: not waiting for the hosts")
 	s.run("plan").must(t, run.Done).says(t, "No changes")
 	s.run("drift").must(t, run.Done).says(t, "test: matches its code")
 	s.run("status").must(t, run.Done).says(t, "test-backend     active  203.0.113.", "test-postgresql  ready   postgresql-", ".database.gra.invalid:20184  module.database.ovh_cloud_project_database.postgresql\n")
