@@ -107,7 +107,7 @@ func TestBenchFirst(t *testing.T) {
 	published := runIn(t, c.dir, []string{e.host()}, "dagger", append(c.args(t), "runner", "publish", "--address=127.0.0.1:"+port+"/slipway/runner:bench")...).must(t)
 	fmt.Printf("building and publishing the stage runner    %6.2f s, with empty caches\n", time.Since(begin).Seconds())
 
-	// The registry begins anew with each engine: what was published is put back.
+	// The registry is empty after each start of the engine: push the images again.
 	registry, kept := filepath.Join(e.cache, "registry"), filepath.Join(e.cache, "kept")
 	run(t, "cp", "-a", registry, kept).must(t)
 	e.engine(t, "down").must(t)

@@ -57,7 +57,7 @@ func (c *cloud) ask(method, path string, into any) {
 	}
 }
 
-// deleteRule takes the rule for HTTPS away behind OpenTofu's back.
+// deleteRule deletes the rule for HTTPS outside of OpenTofu.
 func (c *checkout) deleteRule(t *testing.T) {
 	t.Helper()
 	c.withCloud(t, func(to *cloud) {

@@ -64,7 +64,7 @@ func (e spareEngine) engine(t *testing.T, verb string) result {
 	return runWith(t, e.env, filepath.Join(repository, ".slipway", "engine"), verb)
 }
 
-// host is the variable by which the CLI finds the spare engine.
+// host is the variable with which the CLI finds the spare engine.
 func (e spareEngine) host() string {
 	return noEngine + "unix://" + filepath.Join(e.run, "socket", "engine.sock")
 }
@@ -180,8 +180,8 @@ func (e spareEngine) containerPID(t *testing.T) string {
 	return pid
 }
 
-// TestEngineLifecycle kills an engine, brings it back, and looks at what is left
-// of it on the host at the end.
+// TestEngineLifecycle kills an engine, restarts it, and checks what is left of it on the host at
+// the end.
 func TestEngineLifecycle(t *testing.T) {
 	e := newSpareEngine(t)
 	before := hostState(t, e)
@@ -265,7 +265,7 @@ func (e *spareEngine) takesNoPush(t *testing.T) {
 	}
 }
 
-// Killing pasta cuts the engine off; up must notice and mend it.
+// Killing pasta disconnects the engine; up must notice and repair that.
 func TestEngineWithoutItsNetwork(t *testing.T) {
 	e := newSpareEngine(t)
 	e.engine(t, "up").must(t)

@@ -305,8 +305,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestReview applies a plan that was exported, in a protected environment that
-// takes nothing else, and takes it away by the list of what is lost.
+// TestReview applies an exported plan in a protected environment, which accepts
+// nothing else, and destroys it with the list of its losses.
 func TestReview(t *testing.T) {
 	c := newCheckout(t)
 	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
@@ -356,8 +356,7 @@ func TestReview(t *testing.T) {
 	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: does not match its code: 26 not applied yet")
 }
 
-// TestMakeUp is the newcomer's one command, in a checkout that has nothing, and
-// then once more.
+// TestMakeUp is the newcomer's one command, in an empty checkout, and then again.
 func TestMakeUp(t *testing.T) {
 	needOwnEngine(t)
 	t.Parallel()
@@ -402,7 +401,7 @@ func TestWithoutNonce(t *testing.T) {
 	without := strings.Replace(string(text), `"--run-id="+rand.Text()`, `"--run-id=always-the-same"`, 1)
 	without = strings.Replace(without, "\t\"crypto/rand\"\n", "", 1)
 	if without == string(text) {
-		t.Fatal("there is no nonce to take away")
+		t.Fatal("there is no nonce to remove")
 	}
 	c.file(t, path, without)
 	c.call(t, "bootstrap", "--env=local").must(t)
@@ -497,7 +496,7 @@ resource "terraform_data" "slow" {
 	c.call(t, "apply", "--env=local").refuses(t, "was interrupted", "hint: dagger call recover --env=local")
 	// Of what was in flight, nobody can be asked: a person looks, and says so.
 	r := c.call(t, "recover", "--env=local")
-	r.refuses(t, "locked by slipway@", "is taken into the state", "was in flight (create)", "is not accounted for")
+	r.refuses(t, "locked by slipway@", "importing it into the state", "was in flight (create)", "cannot account for")
 	if n := strings.Count(r.stderr, "terraform_data.slow"); n < 12 {
 		t.Errorf("recover knows of %d resources, and 12 were made:\n%s", n, r.stderr)
 	}

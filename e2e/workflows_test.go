@@ -17,8 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A job is one that GitHub would run: the steps of a workflow, in a checkout, with
-// what GitHub would put in the place of each expression.
+// A job is a job that GitHub would run: the steps of a workflow, in a checkout, with GitHub's
+// values for the expressions.
 type job struct {
 	t      *testing.T
 	dir    string // of the checkout
@@ -154,9 +154,9 @@ func (j *job) on(name, payload string) {
 	j.env = append(j.env, "GITHUB_EVENT_NAME="+name, "GITHUB_EVENT_PATH="+j.event)
 }
 
-// TestWorkflows runs the steps of the four workflows as they stand, on environment
-// local and its simulated GitHub: a pull request is planned, shown and applied,
-// and what is changed in the cloud then has an issue until it is mended.
+// TestWorkflows runs the steps of the four workflows unchanged, on environment local and its
+// simulated GitHub: a pull request is planned, shown and applied, and a change in the cloud then
+// has an issue until it is reverted.
 func TestWorkflows(t *testing.T) {
 	c := newCheckout(t)
 	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard -- ci cmd dev internal .github dagger.json go.mod go.sum | xargs -0 cp --parents -t "+c.dir).must(t)
@@ -252,7 +252,7 @@ func TestWorkflows(t *testing.T) {
 	}
 
 	j.on("push", `{}`)
-	// What the pull request was planned with is not kept, and a digest that nobody made is none.
+	// The pull request's plan was not stored, and a digest that no plan has is refused.
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local")
 	j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)")
 	j.run("apply.yml", "apply").refuses(t, "was applied already")

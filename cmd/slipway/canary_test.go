@@ -16,13 +16,13 @@ import (
 	"slipway/internal/run"
 )
 
-// traces are the forms in which a secret could be found, made without the
-// redactor's own code.
+// traces are the forms in which a secret could be found, computed without the code of
+// internal/redact.
 func traces(secret string) []string {
 	var forms []string
 	for offset := range 3 {
 		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
-		// Less the characters that hold bits of a neighbour.
+		// Without the characters that also encode bits of a neighbour.
 		forms = append(forms, strings.TrimRight(encoded[(offset*8+5)/6:], "=")[:len(secret)])
 	}
 	quoted, _ := json.Marshal(secret)

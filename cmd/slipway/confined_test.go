@@ -114,8 +114,8 @@ func reverse(text string) string {
 	return lines.String()
 }
 
-// What a tool leaves in the place of its own files is not followed: the runner is
-// root, and would read or write what the tool may not.
+// The runner does not follow what a tool leaves in place of its own files: the runner is root, and
+// would read or write what the tool may not.
 func TestBlackBoxPlantedLinks(t *testing.T) {
 	p := newProject(t, `
 resource "terraform_data" "plants" {
@@ -152,7 +152,7 @@ func TestBlackBoxForeign(t *testing.T) {
 	p.run("plan").must(t, run.Changes)
 }
 
-// A module that init fetches is looked at before it is planned.
+// A module that init fetches is inspected before it is planned.
 func TestBlackBoxForeignFetched(t *testing.T) {
 	p := newProject(t, one)
 	p.run("bootstrap").must(t, run.Done)

@@ -179,8 +179,7 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 	}
 }
 
-// One that fails ends the apply long before its time is over. It can be taken in, and
-// away.
+// A database that fails ends the apply long before its timeout. It can be imported, and destroyed.
 func TestBlackBoxDatabaseFails(t *testing.T) {
 	s := newDatabase(t)
 	s.stuck("ERROR")
@@ -210,7 +209,7 @@ func TestBlackBoxDatabaseRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run("apply").must(t, run.Failed).says(t, "dagger call recover --env=test")
-	s.run("recover").must(t, run.Done).says(t, "is taken into the state")
+	s.run("recover").must(t, run.Done).says(t, "importing it into the state")
 	s.run("apply").must(t, run.Done).says(t, "1 to create")
 	if ids := s.clusters(); len(ids) != 1 {
 		t.Errorf("OVH has %v", ids)

@@ -57,7 +57,7 @@ func TestBlackBoxDrift(t *testing.T) {
 	p.run("drift").must(t, run.Changes).says(t, "does not match its code: 1 not applied yet", "second is not applied yet: delete")
 	p.run("apply").must(t, run.Done)
 
-	// What cannot be looked at is not clean.
+	// An environment that cannot be checked is not clean.
 	p.secret["OS_PASSWORD"] = ""
 	p.seal()
 	expect(p.run("drift").must(t, run.Failed).says(t, "test: could not be checked"), drift.Unchecked, 1)
@@ -66,7 +66,7 @@ func TestBlackBoxDrift(t *testing.T) {
 	}
 }
 
-// What is expected is no drift, until its day is past.
+// An expected change is not drift until its date has passed.
 func TestBlackBoxDriftExpected(t *testing.T) {
 	p := newProject(t, "")
 	c := p.onCloud()
@@ -89,7 +89,7 @@ func TestBlackBoxDriftExpected(t *testing.T) {
 	}
 }
 
-// What changed in the cloud and the code leaves as it is, is told by a check for drift, though
+// A change in the cloud that the code leaves as it is, is reported by a drift check, although
 // there is nothing to plan.
 func TestBlackBoxDriftLeft(t *testing.T) {
 	p := newProject(t, "")

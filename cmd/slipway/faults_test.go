@@ -350,7 +350,7 @@ func TestBlackBoxLostState(t *testing.T) {
 	}
 }
 
-// Where tofu has no room even for the file, it tells the state, and that is kept.
+// If tofu has no room even for the file, it prints the state, and that is saved.
 func TestBlackBoxStateToldOnly(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
 	p := newProject(t, traced(2, trace, "0")+`

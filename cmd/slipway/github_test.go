@@ -48,7 +48,7 @@ func (h *hub) write(path, text string) {
 	}
 }
 
-// on has the next stages run for an event; fork says who made the pull request.
+// on makes the next stages run for an event; fork says who opened the pull request.
 func (h *hub) on(event string) {
 	h.t.Helper()
 	h.write(filepath.Join(h.context, "env"), fmt.Sprintf("GITHUB_REPOSITORY=%s\nGITHUB_EVENT_NAME=%s\nGITHUB_RUN_ID=17\nGITHUB_API_URL=%s\nGITHUB_SERVER_URL=https://github.example.org\n", repository, event, h.url))
@@ -80,7 +80,7 @@ func (h *hub) options(results map[string]ended, expected ...string) func(*call) 
 // dryRun is an option.
 func dryRun(o *call) { o.add("--dry-run") }
 
-// The plans of all environments stand in one comment, which is edited in place.
+// The plans of all environments are in one comment, which is edited in place.
 func TestBlackBoxComment(t *testing.T) {
 	p := newProject(t, one)
 	h := newHub(t)
@@ -130,7 +130,7 @@ func TestBlackBoxComment(t *testing.T) {
 	}
 }
 
-// One issue for each environment opens, says when nobody knows, and closes itself.
+// One issue per environment opens, reports a failed check, and closes itself.
 func TestBlackBoxDriftIssue(t *testing.T) {
 	p := newProject(t, "")
 	c, h := p.onCloud(), newHub(t)
@@ -161,7 +161,7 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	issue(run.Done, "the issue is updated")
 	open(true, "Found 2 times in a row")
 
-	// Nobody knows: that is neither drift nor its end.
+	// The result is unknown: that is neither drift nor its end.
 	password := p.secret["OS_PASSWORD"]
 	p.secret["OS_PASSWORD"] = ""
 	p.seal()
@@ -195,8 +195,8 @@ func TestBlackBoxDriftIssue(t *testing.T) {
 	open(true, "Found 3 times in a row")
 }
 
-// Nothing that is secret comes to where a reviewer looks, not even where it stands in an
-// attribute that is on the list of values to show; and no value that is not on the list.
+// No secret gets to where a reviewer looks, even if it is in an attribute on the allow-list; and no
+// value that is not on the list does.
 func TestBlackBoxReviewCanaries(t *testing.T) {
 	p := newProject(t, "")
 	c, h := p.onCloud(), newHub(t)

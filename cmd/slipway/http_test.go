@@ -82,7 +82,7 @@ func TestBlackBoxHTTP(t *testing.T) {
 	server.locks[key] = held
 	server.lock.Unlock()
 	p.run("destroy", confirm).must(t, run.Failed).says(t, "alice@laptop")
-	p.run("unlock").must(t, run.BadInput).says(t, "can only be taken away by its ID", "--lock-id=")
+	p.run("unlock").must(t, run.BadInput).says(t, "can only be removed by its ID", "--lock-id=")
 	p.run("unlock", func(o *call) { o.add("--lock-id=held-by-alice") }).must(t, run.Done).says(t, "test: unlocked")
 	p.run("destroy", confirm).must(t, run.Done)
 }

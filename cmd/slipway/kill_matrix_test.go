@@ -211,7 +211,7 @@ func (k *shooting) unlocked(v victim) {
 	}
 }
 
-// settled recovers, and looks whether anything is there twice.
+// settled recovers, and checks that nothing exists twice.
 func (k *shooting) settled(v victim) {
 	k.t.Helper()
 	k.run("recover", dead).must(k.t, run.Done)
@@ -229,7 +229,7 @@ func (k *shooting) noneTwice(v victim) {
 	}
 }
 
-// power looks whether the server is in a state, after the effect was repeated.
+// power checks whether the server has a status, after the effect was repeated.
 func (k *shooting) power(effect, want string) {
 	k.t.Helper()
 	k.run(effect, confirm).must(k.t, run.Done)
@@ -275,9 +275,9 @@ func (k *shooting) life() {
 	}
 }
 
-// Every program of an effect is killed at random instants, in every effect: nothing is
-// lost, nothing is there twice, and nothing is silently unlocked. SLIPWAY_KILLS is how
-// often, in all.
+// Every program of an effect is killed at random instants, in every effect: nothing is lost,
+// nothing exists twice, and nothing is silently unlocked. SLIPWAY_KILLS is the total number of
+// kills.
 func TestBlackBoxKillMatrix(t *testing.T) {
 	kills := 20
 	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {

@@ -19,8 +19,8 @@ import (
 	"slipway/internal/testkit"
 )
 
-// traced is a root of n resources of which each leaves a line in a file when it
-// is made, after some seconds.
+// traced is a root of n resources. Each takes some seconds and leaves a line in a file when it is
+// created.
 func traced(n int, trace, seconds string) string {
 	return fmt.Sprintf(`
 resource "terraform_data" "made" {
@@ -58,8 +58,8 @@ var flight = regexp.MustCompile(`test: (\S+) was in flight`)
 
 var unaccounted = regexp.MustCompile(`--seen='([^']+)'`)
 
-// recover runs recover as an operator does: what it cannot account for is looked for, and
-// then named.
+// recover runs recover as an operator does: whatever it cannot account for is looked for and then
+// confirmed.
 func (p *project) recover(change ...func(*call)) ended {
 	p.t.Helper()
 	e := p.run("recover", change...)
@@ -115,7 +115,7 @@ func TestBlackBoxKilled(t *testing.T) {
 				for _, match := range flight.FindAllStringSubmatch(e.stdout, -1) {
 					inFlight = append(inFlight, match[1])
 				}
-				made := strings.Count(e.stdout, "is taken into the state")
+				made := strings.Count(e.stdout, "importing it into the state")
 				lines := strings.Count(string(before), "\n")
 				// What was made is known, or named as in flight.
 				if killed && lines > made+len(inFlight) && !strings.Contains(e.stdout, "nothing was interrupted") {
@@ -143,8 +143,8 @@ func TestBlackBoxKilled(t *testing.T) {
 	}
 }
 
-// Asked to stop, an apply lets what has begun come to its end, writes the state
-// and gives the lock back.
+// When asked to stop, an apply finishes what it has started, writes the state and releases the
+// lock.
 func TestBlackBoxStopped(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
 	p := newProject(t, traced(20, trace, "1"))

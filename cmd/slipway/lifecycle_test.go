@@ -38,7 +38,7 @@ output "password" {
 `
 
 // TestBlackBoxLifecycle takes an environment from nothing to running, changes it,
-// and takes it away, with the real OpenTofu.
+// and destroys it, with the real OpenTofu.
 func TestBlackBoxLifecycle(t *testing.T) {
 	p := newProject(t, twoThings)
 	p.secret["TF_VAR_password"] = "a-password-for-tests"
@@ -89,8 +89,7 @@ func TestBlackBoxUp(t *testing.T) {
 	}
 }
 
-// Layers are applied in order and taken away in the opposite one; each has a
-// state of its own.
+// Layers are applied in order and destroyed in reverse order; each has its own state.
 func TestBlackBoxLayers(t *testing.T) {
 	p := newProject(t, "")
 	root := "terraform {\n  backend \"s3\" {}\n}\nresource \"terraform_data\" \"one\" {}\n"

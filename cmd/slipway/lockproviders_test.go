@@ -245,8 +245,8 @@ func (p *project) read(name string) string {
 	return string(data)
 }
 
-// TestBlackBoxLockProviders makes the lock file of a root from a registry: with the
-// checksums of every platform, the same each time, and anew for a new version.
+// TestBlackBoxLockProviders creates the lock file of a root from a registry: with the checksums of
+// every platform, identical each time, and updated for a new version.
 func TestBlackBoxLockProviders(t *testing.T) {
 	p, r := newLocked(t)
 	p.write("modules/empty/main.tf", "")
@@ -262,7 +262,7 @@ func TestBlackBoxLockProviders(t *testing.T) {
 			t.Errorf("the lock file has no %s, of %s:\n%s", sum, platform, first)
 		}
 	}
-	// Those by which a package that is already unpacked is known.
+	// The hashes that identify an unpacked package.
 	if n := strings.Count(first, `"h1:`); n != len(allPlatforms) {
 		t.Errorf("the lock file has %d checksums of contents:\n%s", n, first)
 	}
@@ -284,7 +284,7 @@ func TestBlackBoxLockProviders(t *testing.T) {
 	}
 }
 
-// TestBlackBoxLockProvidersRefusals goes through what keeps a lock file from being made.
+// TestBlackBoxLockProvidersRefusals goes through everything that prevents a lock file.
 func TestBlackBoxLockProvidersRefusals(t *testing.T) {
 	p, r := newLocked(t)
 	name := packageName("1.0.0", "darwin_amd64")

@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 			[]string{"plan", "--environ=test"}, 3, "",
 			"slipway: error: plan: flag provided but not defined: -environ\nslipway: hint: slipway plan --help\n",
 		},
-		"an argument that is no flag": {
+		"an argument that is not a flag": {
 			[]string{"plan", "test"}, 3, "",
 			"slipway: error: plan takes no argument \"test\"\nslipway: hint: slipway plan --help\n",
 		},

@@ -66,8 +66,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// failing has the store answer requests that match in another way: f says
-// whether it did. Nil mends it.
+// failing makes the store fail requests: f reports whether it responded to one. nil ends that.
 func (f *fake) failing(fault func(http.ResponseWriter, *http.Request, http.Handler) bool) {
 	if fault == nil {
 		f.fault.Store(nil)
@@ -211,7 +210,7 @@ func (p *project) run(stage string, change ...func(*call)) ended {
 	return p.runContext(p.t.Context(), stage, change...)
 }
 
-// runWhile runs a stage in this process while f is at work beside it.
+// runWhile runs a stage in this process while f runs beside it.
 func (p *project) runWhile(stage string, f func(call), change ...func(*call)) ended {
 	p.t.Helper()
 	var group sync.WaitGroup
@@ -294,7 +293,7 @@ func keep(o *call) { o.add("--keep") }
 
 func reviewedPlan(o *call) { o.add("--reviewed") }
 
-// seen names the digest of a plan, as one does who has looked at it.
+// seen passes the digest of a plan, as somebody does who has reviewed it.
 func seen(e ended) func(*call) { return func(o *call) { o.add("--digest=" + e.result.Digest) } }
 
 func planOf(e ended) func(*call) { return func(o *call) { o.add("--plan=" + e.out) } }

@@ -20,8 +20,7 @@ import (
 	"slipway/internal/testkit"
 )
 
-// What cannot be imported is named with its id, and does not keep the rest from being
-// taken in, or the environment from going on.
+// What cannot be imported is reported with its ID. It does not prevent the import of the rest.
 func TestBlackBoxRecoverImports(t *testing.T) {
 	p := newProject(t, "")
 	c := p.onCloud()
@@ -109,8 +108,8 @@ resource "terraform_data" "late" {
 	countTraces(t, trace, 10, nil)
 }
 
-// A provider dies between the effect of a request and its answer: tofu itself ends in order,
-// and what was made is in no state. recover finds it, and the next apply makes no other.
+// A provider dies between the effect of a request and its response: tofu itself ends cleanly, and
+// what was created is in no state. recover finds it, and the next apply does not create another.
 func TestBlackBoxProviderKilled(t *testing.T) {
 	p := newProject(t, "")
 	c := p.onCloud()
@@ -141,7 +140,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 	}
 }
 
-// From a checkout without the code, nothing can be taken in: all of it stays known.
+// From a checkout without the code, nothing can be imported: all of it stays recorded.
 func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
 	slow, release := waiting(t)
@@ -219,8 +218,8 @@ func TestBlackBoxRecoverIsAlone(t *testing.T) {
 	countTraces(t, trace, 3, nil)
 }
 
-// Of a lock that no journal names, nothing shows that its holder is dead: also not beside
-// a run that was killed on a host of the same name.
+// If no journal contains a lock, it is not known whether its holder is dead, even beside a run that
+// was killed on a host of the same name.
 func TestBlackBoxForeignLock(t *testing.T) {
 	p := newProject(t, one)
 	p.run("bootstrap").must(t, run.Done)
@@ -236,7 +235,7 @@ func TestBlackBoxForeignLock(t *testing.T) {
 		t.Fatal(other, err)
 	}
 	for _, stage := range []string{"unlock", "recover"} {
-		p.run(stage, dead).must(t, run.BadInput).says(t, "nothing shows that root@"+host+" is dead", "--lock-id=laptop-1")
+		p.run(stage, dead).must(t, run.BadInput).says(t, "it is not known whether root@"+host+" is dead", "--lock-id=laptop-1")
 	}
 	p.run("unlock", func(o *call) { o.add("--lock-id=laptop-2") }).must(t, run.BadInput).says(t, `--lock-id is "laptop-2", but the lock's ID is laptop-1`)
 	p.run("apply").must(t, run.BadInput).says(t, "locked by root@"+host)

@@ -70,7 +70,7 @@ func TestBlackBoxDigest(t *testing.T) {
 	p.run("apply", planOf(first), seen(second)).must(t, run.BadInput).startsNothing(t)
 	p.run("apply", func(o *call) { o.add("--digest=sha256:x") }).must(t, run.BadInput).says(t, `--digest is "sha256:x", which is not the digest of a plan`)
 
-	// Who has the passphrase can forge a manifest, and not its digest.
+	// Whoever has the passphrase can forge a manifest, but not its digest.
 	p.resign(second, func(m *manifest.Manifest) { m.Commit = "1234567" })
 	if err := p.bucket().Write(t.Context(), p.keptManifest(), []byte(readFile(t, filepath.Join(second.out, "plan/test/manifest.json")))); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestBlackBoxApprove(t *testing.T) {
 		p.run("approve", seen(planned), with(mallory)).must(t, run.BadInput).says(t, "is not a reviewer")
 		p.run("approve", seen(planned), with(locked)).must(t, run.BadInput).says(t, "the key has a passphrase", "hint: echo "+planned.result.Digest+" | ssh-keygen -Y sign -n slipway-plan")
 	}
-	// A signature of another plan is none of this one, wherever it is put.
+	// A signature of one plan does not count for another, wherever it is stored.
 	p.run("approve", seen(planned), with(alice)).must(t, run.Done).says(t, "is approved by alice")
 	old := planned
 	planned = p.run("plan", keep).must(t, run.Changes)
@@ -276,7 +276,7 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 	second := p.run("plan", func(o *call) { o.OnlyLayer = "apps/web" }).must(t, run.Changes)
 	p.put("test/base.tfstate", func(old []byte) []byte { return bytes.Replace(old, []byte(`"serial":1`), []byte(`"serial":2`), 1) })
 	p.run("apply", planOf(second), func(o *call) { o.OnlyLayer = "apps/web" }).must(t, run.BadInput).says(t, "since the plan of apps/web was made, the state of layer base has changed")
-	// The plan of one layer is none of another.
+	// The plan of one layer is not accepted for another.
 	web, base := filepath.Join(second.out, "plan/apps--web"), filepath.Join(second.out, "plan/base")
 	if err := os.Rename(web, base); err != nil {
 		t.Fatal(err)
@@ -367,7 +367,7 @@ func (e ended) startsNothing(t *testing.T) {
 	}
 }
 
-// resign changes a manifest as one who knows the passphrase could.
+// resign changes a manifest as somebody who knows the passphrase could.
 func (p *project) resign(planned ended, change func(*manifest.Manifest)) {
 	p.t.Helper()
 	path := filepath.Join(planned.out, "plan/test/manifest.json")

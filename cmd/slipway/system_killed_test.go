@@ -172,7 +172,7 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 		k.arm(round%3, func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		k.arm(0, nil)
-		if err == nil { // all is made: once more from the beginning
+		if err == nil { // everything is created: start again from the beginning
 			s.run("destroy", confirm).must(t, run.Done)
 			if now := s.inventory(); !slices.Equal(now, empty) {
 				t.Fatalf("after destroy there is %q", now)
@@ -205,8 +205,8 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 	}
 }
 
-// A server whose create nobody saw the end of is taken in. Its provider cannot read what it
-// was made with, so the next apply makes it anew: recover says so.
+// A server whose create was interrupted is imported. Its provider cannot read all its attributes,
+// so the next apply recreates it: recover says so.
 func TestBlackBoxSystemServerTakenIn(t *testing.T) {
 	s := newServer(t)
 	empty := s.inventory()

@@ -23,8 +23,8 @@ import (
 	"slipway/internal/run"
 )
 
-// A system is environment test as it stands in the repository, with its endpoints
-// pointed at clouds in this process.
+// A system is environment test as it is in the repository, with its endpoints pointing at clouds in
+// this process.
 type system struct {
 	*project
 	url       string
@@ -108,8 +108,7 @@ func (s *system) servers() int {
 	return strings.Count(string(text), `"name":"test-backend"`)
 }
 
-// The unchanged root of environment test is applied, leaves nothing to change, and
-// is taken away again.
+// The unchanged root of environment test is applied, leaves nothing to change, and is destroyed.
 func TestBlackBoxSystem(t *testing.T) {
 	s := newSystem(t)
 	s.run("up").must(t, run.Done).says(t, "23 to create", "test-backend", "database_uris = (sensitive)", "not waiting for the hosts")

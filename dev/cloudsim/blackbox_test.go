@@ -306,8 +306,8 @@ output "address" { value = openstack_compute_instance_v2.web.access_ip_v4 }
 output "rule" { value = try(openstack_networking_secgroup_rule_v2.in["443"].id, "") }
 `
 
-// The real provider makes a server and all that it needs, sees nothing to do, finds
-// and mends what somebody took away, and leaves nothing behind.
+// The real provider creates a server and everything it needs, sees nothing to change, finds and
+// repairs what somebody deleted, and leaves nothing behind.
 func TestBlackBoxOpenStack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, openstackCode)
@@ -332,7 +332,7 @@ func TestBlackBoxOpenStack(t *testing.T) {
 	}
 	p.apply()
 	if changed := p.plan(); len(changed) != 0 {
-		t.Errorf("after it was mended: %v", changed)
+		t.Errorf("after it was repaired: %v", changed)
 	}
 
 	p.write(strings.NewReplacer(`"b3-8"`, `"b3-16"`, `role = "web"`, `role = "db"`, `["22", "443"]`, `["22", "80"]`).Replace(openstackCode))
@@ -459,9 +459,8 @@ output "password" {
 }
 `
 
-// The real provider makes a database with a user, sees nothing to do, finds and
-// mends what somebody changed, and leaves nothing behind. It waits half a minute
-// before it looks for the first time.
+// The real provider creates a database with a user, sees nothing to change, finds and repairs what
+// somebody changed, and leaves nothing behind. It waits half a minute before its first look.
 func TestBlackBoxDatabase(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, databaseCode)
@@ -493,7 +492,7 @@ func TestBlackBoxDatabase(t *testing.T) {
 	}
 	p.apply()
 	if changed := p.plan(); len(changed) != 0 {
-		t.Errorf("after it was mended: %v", changed)
+		t.Errorf("after it was repaired: %v", changed)
 	}
 	p.run("destroy", "-auto-approve", "-no-color", "-input=false")
 	if err := client.Get(clusters, &ids); err != nil || len(ids) != 0 {

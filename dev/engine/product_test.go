@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counted is a product that writes what it is told and counts how often.
+// counted is a product that writes a given text and counts how often.
 func counted(name, input, content string, count *int) product {
 	return product{name: name, inputs: []string{input}, make: func(_ context.Context, dir string) error {
 		*count++

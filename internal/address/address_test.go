@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A list has commas between addresses, and may have them in the quotes of a key.
+// Addresses are separated by commas; a quoted key may also contain commas.
 func TestSplitAddresses(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                    nil,

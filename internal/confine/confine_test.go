@@ -215,7 +215,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// What a tool leaves in the place of a file is not followed.
+// A link that a tool leaves in place of a file is not followed.
 func TestFolderLinks(t *testing.T) {
 	f := Folder(folder(t))
 	if err := f.Make("tools/deep"); err != nil {
@@ -267,7 +267,8 @@ func TestFolderLinks(t *testing.T) {
 	}
 }
 
-// What a tool puts in the place of a file while it is read is not taken for the file.
+// Something that a tool puts in place of a file while it is being read is not mistaken for the
+// file.
 func TestFolderSwap(t *testing.T) {
 	f := Folder(folder(t))
 	if err := f.Make("tools"); err != nil {

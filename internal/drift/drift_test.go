@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-// What changed in the cloud is told apart from what changed in the code.
+// Changes in the cloud are distinguished from changes in the code.
 func TestJudge(t *testing.T) {
 	update := func(address string, attributes ...string) plan.Change {
 		return plan.Change{Address: address, Action: plan.Update, Attributes: attributes}
@@ -83,7 +83,7 @@ func TestJudge(t *testing.T) {
 			expected: until("2026-12-31"),
 			want:     Layer{Cloud: []plan.Drift{drift("a.c", "size")}},
 		},
-		"code on what is expected in the cloud is no drift": {
+		"code on what is expected in the cloud is not drift": {
 			summary:  plan.Summary{Changes: []plan.Change{update("a.b", "size")}},
 			expected: until("2026-12-31"),
 			want:     Layer{Unapplied: []plan.Change{update("a.b", "size")}},
@@ -104,7 +104,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Values are told where a change is, and those of what is expected are not.
+// Values of changes are shown; values of expected changes are not.
 func TestLinesWithValues(t *testing.T) {
 	size, tags := plan.Value{Path: "size", Old: "1", New: "2"}, plan.Value{Path: "tags", Added: []string{"x"}}
 	summary := plan.Summary{

@@ -108,7 +108,7 @@ func TestNotOurs(t *testing.T) {
 	}
 }
 
-// TestSameText: what GitHub makes of line ends and of white space is no change.
+// TestSameText: GitHub's changes of line ends and white space do not count as a change.
 func TestSameText(t *testing.T) {
 	for name, is := range map[string]string{
 		"as it was sent":    planMarker + "\na\n\nb",
@@ -198,9 +198,8 @@ func TestPutCommentRefuses(t *testing.T) {
 	})
 }
 
-// TestDelimiter: a text with the delimiter that a library ends values with, in
-// the files by which a step tells GitHub Actions its outputs, is a text like any
-// other, and none of those files is touched.
+// TestDelimiter: a text with the delimiter that a library uses in the files with which a step
+// passes outputs to GitHub Actions is treated like any other text, and these files are not touched.
 func TestDelimiter(t *testing.T) {
 	text := "before\n_GitHubActionsFileCommandDelimeter_\nadmin=true\nx<<_GitHubActionsFileCommandDelimeter_\n::set-output name=a::b"
 	files := map[string]string{}

@@ -136,22 +136,22 @@ func TestReadContextRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ variable, value, want string }{
-		"no repository":            {"GITHUB_REPOSITORY", "", "GITHUB_REPOSITORY is not set"},
-		"no owner":                 {"GITHUB_REPOSITORY", "infra", `"infra"`},
-		"a path":                   {"GITHUB_REPOSITORY", "../infra", `"../infra"`},
-		"two lines":                {"GITHUB_REPOSITORY", "acme/infra\nx", `"acme/infra\nx"`},
-		"no event":                 {"GITHUB_EVENT_NAME", "", "GITHUB_EVENT_NAME is not set"},
-		"an event of two lines":    {"GITHUB_EVENT_NAME", "push\nx", `"push\nx"`},
-		"a run that is no number":  {"GITHUB_RUN_ID", "seven", `GITHUB_RUN_ID is "seven"`},
-		"a negative run":           {"GITHUB_RUN_ID", "-7", `GITHUB_RUN_ID is "-7"`},
-		"run 0":                    {"GITHUB_RUN_ID", "0", `GITHUB_RUN_ID is "0"`},
-		"a run beyond all numbers": {"GITHUB_RUN_ID", "99999999999999999999", `GITHUB_RUN_ID is "99999999999999999999"`},
-		"a commit that is none":    {"GITHUB_SHA", "main", `GITHUB_SHA is "main"`},
-		"an API over FTP":          {"GITHUB_API_URL", "ftp://x", `GITHUB_API_URL is "ftp://x"`},
-		"a server with a password": {"GITHUB_SERVER_URL", "https://hunter2@x", "GITHUB_SERVER_URL has more than a host"},
-		"no file of the event":     {"GITHUB_EVENT_PATH", "/does/not/exist", `"/does/not/exist"`},
-		"no path of it":            {"GITHUB_EVENT_PATH", "", "names no pull request"},
-		"a broken event":           {"GITHUB_EVENT_PATH", broken, "does not contain an event"},
+		"no repository":              {"GITHUB_REPOSITORY", "", "GITHUB_REPOSITORY is not set"},
+		"no owner":                   {"GITHUB_REPOSITORY", "infra", `"infra"`},
+		"a path":                     {"GITHUB_REPOSITORY", "../infra", `"../infra"`},
+		"two lines":                  {"GITHUB_REPOSITORY", "acme/infra\nx", `"acme/infra\nx"`},
+		"no event":                   {"GITHUB_EVENT_NAME", "", "GITHUB_EVENT_NAME is not set"},
+		"an event of two lines":      {"GITHUB_EVENT_NAME", "push\nx", `"push\nx"`},
+		"a run that is not a number": {"GITHUB_RUN_ID", "seven", `GITHUB_RUN_ID is "seven"`},
+		"a negative run":             {"GITHUB_RUN_ID", "-7", `GITHUB_RUN_ID is "-7"`},
+		"run 0":                      {"GITHUB_RUN_ID", "0", `GITHUB_RUN_ID is "0"`},
+		"a run beyond all numbers":   {"GITHUB_RUN_ID", "99999999999999999999", `GITHUB_RUN_ID is "99999999999999999999"`},
+		"an invalid commit":          {"GITHUB_SHA", "main", `GITHUB_SHA is "main"`},
+		"an API over FTP":            {"GITHUB_API_URL", "ftp://x", `GITHUB_API_URL is "ftp://x"`},
+		"a server with a password":   {"GITHUB_SERVER_URL", "https://hunter2@x", "GITHUB_SERVER_URL has more than a host"},
+		"no file of the event":       {"GITHUB_EVENT_PATH", "/does/not/exist", `"/does/not/exist"`},
+		"no path of it":              {"GITHUB_EVENT_PATH", "", "names no pull request"},
+		"a broken event":             {"GITHUB_EVENT_PATH", broken, "does not contain an event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := pullRequest(t, nil)

@@ -25,7 +25,7 @@ func putIssue(t *testing.T, c *Client, want Issue) Outcome {
 	return out
 }
 
-// An issue is what a test looks at.
+// An issue is what a test inspects.
 type issue struct {
 	Number      int
 	Title, Body string
@@ -98,9 +98,9 @@ func TestIssueLifecycle(t *testing.T) {
 	step("open again", Reopened, 1)
 	want.Open = false
 	is.Open, is.Reason = false, "completed"
-	// The same words once more: it is another closing.
+	// The same words again: this is another closing.
 	is.Comments = append(is.Comments, "No drift in run 7.")
-	step("closed once more", Closed, 2)
+	step("closed again", Closed, 2)
 
 	if asked := count(sim.Requests(), "POST /graphql"); asked != 1 || len(slept.list) > 0 {
 		t.Errorf("asked %d times who we are, waits of %v", asked, slept.list)
@@ -118,8 +118,7 @@ func TestIssueNeverOpened(t *testing.T) {
 	}
 }
 
-// TestNotOurIssue: none of these is taken for ours, whether it shall be open or
-// closed.
+// TestNotOurIssue: none of these is mistaken for ours, whether it should be open or closed.
 func TestNotOurIssue(t *testing.T) {
 	for name, add := range map[string]func(sim *githubsim.Server) int{
 		"another's with marker and label": func(sim *githubsim.Server) int {
@@ -195,8 +194,8 @@ func TestDuplicateIssues(t *testing.T) {
 	}
 }
 
-// TestDuplicateIssuesLostAnswer closes three, of which the last does not work at
-// once, and says nothing to it.
+// TestDuplicateIssuesLostAnswer closes three issues; the last one first fails, which is not
+// reported.
 func TestDuplicateIssuesLostAnswer(t *testing.T) {
 	sim, client, _ := start(t)
 	for range 3 {
@@ -213,8 +212,8 @@ func TestDuplicateIssuesLostAnswer(t *testing.T) {
 	}
 }
 
-// TestIssueDeletedMeanwhile: one that shall be open is made anew, one that shall
-// be closed is gone as well.
+// TestIssueDeletedMeanwhile: an issue that should be open is recreated; one that should be closed
+// is left deleted.
 func TestIssueDeletedMeanwhile(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		sim, client, _ := start(t)

@@ -12,7 +12,7 @@ import (
 	"slipway/dev/cloudsim/githubsim"
 )
 
-// befalls lets a fault befall only some requests.
+// fails makes a fault apply to only some requests.
 func fails(method, path string, times int, f githubsim.Fault) githubsim.Fault {
 	f.Method, f.Path, f.Times = method, path, times
 	return f

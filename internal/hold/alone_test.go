@@ -15,7 +15,7 @@ import (
 	"slipway/internal/testkit"
 )
 
-// A lock may be taken away if a dead run's journal names it, or a person does.
+// A lock may be removed if a dead run's journal contains it, or a person names it.
 func TestMayRelease(t *testing.T) {
 	dead := []journal.Run{{Header: journal.Header{ID: "dead", Lock: "of-dead"}, Entries: []journal.Entry{{Kind: journal.Begin}}}}
 	lock := state.Lock{ID: "lock", Who: "root@host"}
@@ -29,7 +29,7 @@ func TestMayRelease(t *testing.T) {
 		"of nobody that is known": {Others{Dead: dead}, lock, "", "it is not known whether root@host is dead", "make sure that it is dead, then: dagger call unlock --env=test --lock-id=lock"},
 		"that a person names":     {Others{}, lock, "lock", "", ""},
 		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", but the lock's ID is lock`, "--lock-id=lock"},
-		"of one that is at work":  {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "it is not known whether", "--lock-id=of-dead"},
+		"of an active run":        {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "it is not known whether", "--lock-id=of-dead"},
 		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
 			"run dead has just finished and is releasing the lock of test", "repeat this in 1m0s"},
 	} {

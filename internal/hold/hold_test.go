@@ -44,7 +44,7 @@ func TestHoldLost(t *testing.T) {
 		want error
 		kill bool
 	}{
-		"taken away": {func(d *testkit.Desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
+		"removed": {func(d *testkit.Desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
 		"taken by another": {func(d *testkit.Desk, _ string) error {
 			return d.Store.Write(t.Context(), d.Key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
 		}, journal.ErrDeposed, true},
@@ -68,7 +68,7 @@ func TestHoldLost(t *testing.T) {
 	}
 }
 
-// A run that was asked to stop gives its lock back all the same.
+// A run that was asked to stop still releases its lock.
 func TestHoldEndsInTheEnd(t *testing.T) {
 	d := testkit.New(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -99,7 +99,7 @@ func withOthers(d *testkit.Desk) {
 	must.Do(d.T, d.Other(journal.Header{ID: "over"}).Finish(d.T.Context()))
 }
 
-// Other runs are at work, were interrupted, or left litter; this one is none of them.
+// Other runs are active, were interrupted, or left litter; this run is not listed.
 func TestOthers(t *testing.T) {
 	d := testkit.New(t)
 	withOthers(d)
@@ -141,8 +141,7 @@ func TestNoteRuns(t *testing.T) {
 	must.Do(t, NoteRuns(t.Context(), d.Layer)) // over HTTP, no run is known
 }
 
-// A change begins only where no other run is at work, none was interrupted, and nobody
-// holds the lock.
+// A change only starts if no other run is active, none was interrupted, and nobody holds the lock.
 func TestRefuseRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		before        func(d *testkit.Desk)
@@ -150,7 +149,7 @@ func TestRefuseRuns(t *testing.T) {
 	}{
 		"nobody":                {func(*testkit.Desk) {}, "", ""},
 		"itself":                {func(d *testkit.Desk) { d.Other(journal.Header{ID: "me"}) }, "", ""},
-		"one at work":           {func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, started", "dagger call unlock --env=test"},
+		"an active run":         {func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "destroy"}) }, "the state of test is in use by run you (destroy, started", "dagger call unlock --env=test"},
 		"one interrupted":       {func(d *testkit.Desk) { d.Interrupted(journal.Header{ID: "you", Stage: "apply"}) }, "run you (apply, started", "dagger call recover --env=test"},
 		"one that has finished": {func(d *testkit.Desk) { must.Do(d.T, d.Other(journal.Header{ID: "you"}).Finish(d.T.Context())) }, "", ""},
 		"a lock":                {func(d *testkit.Desk) { d.LockAs("laptop") }, "the state of test is locked by root@host", "dagger call unlock --env=test"},
@@ -211,7 +210,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// After a run that did not end in order, its lock and its journal stay, and nobody begins.
+// After a run that did not end cleanly, its lock and its journal stay, and nobody else starts.
 func TestTakeLeft(t *testing.T) {
 	d := testkit.New(t)
 	_, h, err := Take(t.Context(), d.Layer)

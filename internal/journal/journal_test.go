@@ -113,14 +113,13 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A run is at work from its first object on, and whatever it is told to leave says what
-// became of it.
+// A run is active from its first object on, and each way to end it leaves the right marks.
 func TestRun(t *testing.T) {
 	p := newPlace(t)
 	w := p.open(net, "one")
 	run := p.runs(net)[0]
 	if !run.Live(DeadAfter) || run.Over() || run.ID != "one" || run.Stage != "apply" || !run.Holds(state.Lock{ID: "lock-one"}) {
-		t.Errorf("at work: %+v", run)
+		t.Errorf("active: %+v", run)
 	}
 	if run.Live(0) {
 		t.Error("silent for as long as it takes to be dead, and alive")
@@ -142,7 +141,7 @@ func TestRun(t *testing.T) {
 	w = p.open(net, "two")
 	must(t, w.Finish(t.Context()))
 	if run := p.runs(net)[0]; !run.Over() || run.Live(DeadAfter) || len(run.Entries) > 0 {
-		t.Errorf("ended in order: %+v", run)
+		t.Errorf("ended cleanly: %+v", run)
 	}
 	if run := (Run{Entries: []Entry{{Kind: Begin}}, marks: []string{finished}}); !run.Over() {
 		t.Error("it is marked as finished, and not over")
@@ -201,7 +200,7 @@ func TestRunKilledAnywhere(t *testing.T) {
 	}
 }
 
-// A journal of which only the sign of life is left is nobody's, and holds no lock.
+// A journal with only the sign of life left belongs to nobody and holds no lock.
 func TestSignAlone(t *testing.T) {
 	p := newPlace(t)
 	p.write("journal/test/net.tfstate/one/alive")
@@ -257,7 +256,8 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// The silence of a run is that of its youngest object; what is no run's folder is none.
+// A run's silence is the age of its newest object. A folder that does not belong to a run is
+// ignored.
 func TestSilenceOfARun(t *testing.T) {
 	p := newPlace(t)
 	p.write("journal/test/net.tfstate/one/00000.age", `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":2,"id":"another"}}`)
@@ -288,7 +288,7 @@ func TestSameName(t *testing.T) {
 	}
 }
 
-// A run that has ended in order gives its lock back, and that is no loss.
+// A run that has ended cleanly releases its lock, and that does not count as losing it.
 func TestFinishedRunLosesNoLock(t *testing.T) {
 	p := newPlace(t)
 	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
@@ -307,7 +307,7 @@ func TestFinishedRunLosesNoLock(t *testing.T) {
 	}
 }
 
-// A lock that cannot be looked at is not lost.
+// A lock that cannot be read does not count as lost.
 func TestLockThatCannotBeRead(t *testing.T) {
 	p := newPlace(t)
 	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
@@ -349,8 +349,8 @@ func isAlive(r *http.Request) bool {
 	return r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/"+alive)
 }
 
-// A run that cannot sign is told to stop, before others take it for dead: also where the
-// store does not refuse but never answers.
+// A run that cannot write signs of life must stop before others consider it dead, even if the store
+// never responds instead of failing.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
 		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
@@ -412,12 +412,12 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// A run whose lock is gone or another's is told so.
+// A run whose lock is gone or taken is told so by an error.
 func TestLostLock(t *testing.T) {
 	for name, c := range map[string]struct {
 		lock string // that is there instead; empty: none
 		want error
-	}{"taken away": {"", ErrUnlocked}, "another's": {"lock-two", ErrDeposed}} {
+	}{"removed": {"", ErrUnlocked}, "another's": {"lock-two", ErrDeposed}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			told := make(chan error, 1)

@@ -18,7 +18,7 @@ import (
 	"slipway/internal/workspace"
 )
 
-// init looks at the state before tofu does, and shows why it failed.
+// init reads the state before tofu does, and shows why it failed.
 func TestBlackBoxInit(t *testing.T) {
 	t.Parallel()
 	d := testkit.NewSealedShop(t, "")
@@ -35,7 +35,7 @@ func TestBlackBoxInit(t *testing.T) {
 	must.Fail(t, d.Init(t.Context()), "is not encrypted")
 }
 
-// Each chosen layer is looked at in its order, and the first that fails ends it.
+// The chosen layers are handled in order, and the first failure ends the run.
 func TestBlackBoxEach(t *testing.T) {
 	t.Parallel()
 	d := testkit.New(t)
@@ -44,7 +44,7 @@ func TestBlackBoxEach(t *testing.T) {
 	var names []string
 	must.Do(t, layer.Each(t.Context(), d.Opened(), func(l *layer.Layer) error { names = append(names, l.Name); return nil }))
 	if got := strings.Join(names, " "); got != "net app" {
-		t.Errorf("it looks at %s", got)
+		t.Errorf("it handles %s", got)
 	}
 	d.Work, names = testkit.ForTools(t), nil
 	err := layer.Each(t.Context(), d.Run, func(l *layer.Layer) error { names = append(names, l.Name); return errors.New("of " + l.Name) })
@@ -98,8 +98,8 @@ func TestBlackBoxOutputs(t *testing.T) {
 	}
 }
 
-// The state tells its managed resources, those of modules too, and forgets what it is told
-// to.
+// The state lists its managed resources, including those of modules, and forgets addresses on
+// request.
 func TestBlackBoxRecorded(t *testing.T) {
 	t.Parallel()
 	d := testkit.NewShop(t, "module \"child\" {\n  source = \"./child\"\n}\ndata \"terraform_remote_state\" \"x\" {\n  backend = \"local\"\n  config = {path = \"${path.module}/other\"}\n}\nresource \"terraform_data\" \"one\" {}\n",

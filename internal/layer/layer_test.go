@@ -40,7 +40,7 @@ func TestEach(t *testing.T) {
 	must.Refuse(t, layer.Each(t.Context(), v.Run, never), "runs a program", "")
 }
 
-// Tofu is told where the state is, and to leave a lock file alone that is there.
+// tofu gets the state's location, and must not change an existing lock file.
 func TestSettings(t *testing.T) {
 	d := testkit.New(t)
 	d.Environment.State.S3 = &environment.S3{Bucket: "state"}
@@ -57,7 +57,7 @@ func TestSettings(t *testing.T) {
 	}
 	d.Dir = d.LockFile()
 	if config, err := d.Settings(); err == nil {
-		t.Errorf("a lock file that cannot be looked at: %+v", config)
+		t.Errorf("an unreadable lock file: %+v", config)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// What drifted is told by events of its own, beside those of what is planned.
+// Drift has its own events, besides those for planned changes.
 func TestDriftIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		event string
@@ -29,7 +29,7 @@ func TestDriftIn(t *testing.T) {
 	}
 }
 
-// A plan that could not be read is none.
+// A plan that could not be read is an error.
 func TestReducedFails(t *testing.T) {
 	testkit.WithoutTofu(t)
 	_, err := testkit.New(t).ReadPlan(t.Context())

@@ -57,7 +57,7 @@ func TestOpenOutputs(t *testing.T) {
 	}
 }
 
-// Of the outputs the redactor knows those that are sensitive.
+// The mask knows the sensitive outputs.
 func TestReadOutputs(t *testing.T) {
 	r, _, _ := testkit.Quiet(t, run.Command{Name: "output"})
 	l := &layer.Layer{Run: r, Name: "test"}

@@ -17,8 +17,8 @@ import (
 	"slipway/internal/tofu"
 )
 
-// Progress names what is done, though a credential is called the same, and a state that is told
-// as an event is kept.
+// Progress shows an action's name even if a credential has the same text, and a state from an event
+// is kept.
 func TestEvent(t *testing.T) {
 	r, _, stderr := testkit.Quiet(t, run.Command{Name: "apply"})
 	r.Mask.Add("create", "main", "prod")
@@ -118,14 +118,14 @@ func TestFailed(t *testing.T) {
 				t.Errorf("it complains %q, want %q", got, c.complaints)
 			}
 			if l.Printed.String() != "" {
-				t.Error("the next command says it once more")
+				t.Error("the next command says it again")
 			}
 		})
 	}
 }
 
-// A state that cannot be read stops init before tofu looks at it, and a tofu that cannot
-// be started is no success of any command.
+// An unreadable state stops init before tofu reads it, and a tofu that cannot be started makes
+// every command fail.
 func TestWithoutTofu(t *testing.T) {
 	testkit.WithoutTofu(t)
 	d := testkit.New(t)
@@ -144,7 +144,7 @@ func TestWithoutTofu(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(d.Dir, "file"), nil, 0o600))
 	d.Dir = filepath.Join(d.Dir, "file")
 	if err := d.Init(t.Context()); err == nil || errors.Is(err, tofu.ErrNotStarted) {
-		t.Errorf("with a lock file that cannot be looked at: %v", err)
+		t.Errorf("with an unreadable lock file: %v", err)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestMarker(t *testing.T) {
 	if m.ProvedBy("first") {
 		t.Error("the proof holds for another environment")
 	}
-	// The proof is no HMAC of the passphrase itself.
+	// The proof is not an HMAC of the passphrase itself.
 	if fast := fastProof("prod", "first"); strings.Contains(string(data), fast) {
 		t.Error("the proof is a fast oracle")
 	}

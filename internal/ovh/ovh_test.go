@@ -97,7 +97,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// A status that is not READY is told as OVH does.
+// A status other than READY is reported as OVH returns it.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	account, rules := fresh(t)
@@ -109,7 +109,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// What goes wrong is told at once: nothing is tried for ever.
+// An error is reported immediately: nothing is retried forever.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	account, rules := fresh(t)

@@ -46,8 +46,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestPinsFile holds the file that ships to the rules: read without an error,
-// and each pin with the hint by which Renovate finds newer ones.
+// TestPinsFile checks the shipped file: it can be read, and each pin has the comment with which
+// Renovate finds newer versions.
 func TestPinsFile(t *testing.T) {
 	data, err := os.ReadFile("../../ci/pins.env")
 	if err != nil {

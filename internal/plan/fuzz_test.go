@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What stands in for the values of a plan.
+// Placeholders for the values of a plan.
 const (
 	canary       = "CANARY-7f3a"
 	canaryNumber = json.Number("73190842655")
@@ -17,8 +17,8 @@ const (
 
 var refusals = regexp.MustCompile(`^the plan is not JSON of a known version$|^the plan has JSON format version [0-9.]+, which is not supported$`)
 
-// FuzzRead: whatever is read, nothing panics, no error tells of it, and of the
-// values in it, none is in the summary where no type is on the list.
+// FuzzRead: whatever is read, nothing panics, no error quotes it, and if no type is on the list,
+// none of its values are in the summary.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"changes", "none"} {
 		data, err := os.ReadFile("testdata/" + name + ".json")
@@ -53,7 +53,7 @@ func FuzzRead(f *testing.F) {
 		}
 		other, _, err := Read(bytes.NewReader(planted))
 		if err != nil {
-			return // a name that is there twice, and the like
+			return // a duplicate name or similar
 		}
 		shown, err := json.Marshal(other)
 		if err != nil {
@@ -62,14 +62,14 @@ func FuzzRead(f *testing.F) {
 		if text := string(shown); strings.Contains(text, canary) || strings.Contains(text, string(canaryNumber)) {
 			t.Fatalf("a value is shown: %s", text)
 		}
-		// What drifted is told by the values; what changes, by the actions.
+		// The values show what drifted; the actions show what changes.
 		if len(other.Changes) != len(s.Changes) {
 			t.Fatalf("other values make other changes: %+v became %+v", s, other)
 		}
 	})
 }
 
-// plant puts canaries in the place of all values.
+// plant replaces all values with canaries.
 func plant(document map[string]any) map[string]any {
 	for part, content := range document {
 		switch part {

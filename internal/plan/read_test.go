@@ -51,7 +51,7 @@ func TestChanges(t *testing.T) {
 		"nothing said":            {`"change":{"actions":[]}`, []Change{{Address: "x", Action: Unknown}}},
 		"a reason of 100 letters": {`"change":{"actions":["create"]},"action_reason":"` + strings.Repeat("a", 100) + `"`, []Change{{Address: "x", Action: Create, Reason: strings.Repeat("a", 100)}}},
 		"a reason that is longer": {`"change":{"actions":["create"]},"action_reason":"` + strings.Repeat("a", 101) + `"`, []Change{{Address: "x", Action: Create}}},
-		"a reason that is none":   {`"change":{"actions":["create"]},"action_reason":"canary: 1"`, []Change{{Address: "x", Action: Create}}},
+		"an invalid reason":       {`"change":{"actions":["create"]},"action_reason":"canary: 1"`, []Change{{Address: "x", Action: Create}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, err := Read(strings.NewReader(document(`{"address":"x",`+c.change+`}`, "")))

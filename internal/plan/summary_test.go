@@ -100,7 +100,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// What is made, also in the place of something.
+// What is created, including replacements.
 func TestCreates(t *testing.T) {
 	s := Summary{Changes: []Change{
 		{Address: "d", Action: Delete}, {Address: "r", Action: Replace}, {Address: "f", Action: Forget}, {Address: "g", Action: Forget, Recreated: true},
@@ -122,7 +122,7 @@ func TestRelevant(t *testing.T) {
 	}
 }
 
-// None of something, written in two ways, is no drift.
+// Two ways to write an empty value are not drift.
 func TestEmptyIsNoDrift(t *testing.T) {
 	const plan = `{"format_version": "1.2", "resource_drift": [
 		{"address": "a.same", "mode": "managed", "type": "a", "name": "same", "change": {"actions": ["update"],

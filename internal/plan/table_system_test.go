@@ -94,7 +94,7 @@ func TestBlackBoxTable(t *testing.T) {
 		}
 	}
 	if checked < 100 {
-		t.Errorf("only %d attributes are looked at", checked)
+		t.Errorf("only %d attributes are checked", checked)
 	}
 	if marked, _ := schemas.Providers["registry.opentofu.org/ovh/ovh"].Resources["ovh_cloud_project_database_postgresql_user"].Block.sensitive("password"); !marked {
 		t.Error("the check knows no sensitive attribute")

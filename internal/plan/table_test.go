@@ -21,7 +21,7 @@ func TestTable(t *testing.T) {
 		types = append(types, fields[0])
 		for i, field := range fields[1:] {
 			if !path.MatchString(field) || slices.Contains(fields[:i+1], field) {
-				t.Errorf("%s.%s is no path, or there twice", fields[0], field)
+				t.Errorf("%s.%s is not a path, or is listed twice", fields[0], field)
 			}
 			for part := range strings.SplitSeq(strings.TrimSuffix(field, "!"), ".") {
 				if redact.SecretName(part) {
@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is added does not take away, and holds for its type alone.
+// Additions do not remove anything, and only apply to their own type.
 func TestAllowing(t *testing.T) {
 	list := allowing([]string{"openstack_compute_instance_v2.metadata", "acme_thing.size.now"})
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lines writes values as they are told, one on each line.
+// lines writes values as they are shown, one per line.
 func lines(values []Value) string {
 	var b strings.Builder
 	for _, v := range values {
@@ -33,7 +33,7 @@ func lines(values []Value) string {
 	return b.String()
 }
 
-// Of an attribute that is on the list, the values are told; of the others, nothing is.
+// Values of attributes on the list are shown; values of others are not.
 func TestValues(t *testing.T) {
 	long, elements := strings.Repeat("a", longestValue), strings.TrimSuffix(strings.Repeat(`"x",`, 25), ",")
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What is made is told without what was there before, and so is drift with it.
+// A created resource is shown without old values, and so is drift together with it.
 func TestValuesOfOthers(t *testing.T) {
 	change := func(action string) string {
 		return `{"address":"x","type":"t","change":{"actions":[` + action + `],"before":{"a":"x","b":["x"]},"after":{"a":"y","b":["x","z"],"c":"","n":null},"after_unknown":{"d":true}}}`
@@ -159,8 +159,8 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
-// A value that the plan marks as sensitive in one place is shown in none, whatever is
-// around it: neither one that a redactor would miss for its length.
+// A value that the plan marks as sensitive in one place is shown nowhere, whatever is around it,
+// even if it is too short for the mask.
 func TestValuesThatAreSecretElsewhere(t *testing.T) {
 	const marked = `{"address":"y","type":"u","change":{"actions":["update"],"before":{"password":"canary-of-another-7"},"after":{"password":"q7!"},"before_sensitive":{"password":true},"after_sensitive":{"password":true}}}`
 	for name, c := range map[string]struct{ after, want string }{

@@ -16,7 +16,7 @@ import (
 	"unicode/utf16"
 )
 
-// Forms in which programs print a value, made without the redactor's own code.
+// Forms in which programs print a value, computed without the package's own code.
 var forms = map[string]func(string) string{
 	"as it is":                    func(s string) string { return s },
 	"JSON":                        jsonText,
@@ -108,7 +108,7 @@ func TestForms(t *testing.T) {
 			encoded := encode(secret)
 			for layout, lay := range layouts {
 				text := lay(encoded)
-				// An escape that is cut in two is none any more.
+				// An escape that is cut in two is no longer an escape.
 				if layout != "in one line" && strings.ContainsAny(encoded, `\%&`) {
 					continue
 				}

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestPartsOf: the secrets in a value, and whether the rest is no secret on its own.
+// TestPartsOf: the secrets in a value, and whether the rest is secret on its own.
 func TestPartsOf(t *testing.T) {
 	base := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	key := strings.TrimSpace(privateKey)
-	// Of which length a value is still read as YAML or as a URL.
+	// The maximum length of a value that is read as YAML or as a URL.
 	yamlOf := func(n int) string { return "password: s3cr3t-1\n#" + strings.Repeat("x", n-20) }
 	urlOf := func(n int) string { return "https://me:s3cr3t-1@a.example.org/" + strings.Repeat("x", n-34) }
 	linesOf := func(lines, length int) (string, []string) {

@@ -150,7 +150,7 @@ func TestSureMeaning(t *testing.T) {
 	}
 }
 
-// A step takes in all of an escape, and leaves what stands behind it.
+// A step consumes a complete escape, and nothing after it.
 func TestStepLength(t *testing.T) {
 	for text, want := range map[string]int{
 		"ab": 1, " b": 1, `\nb`: 2, `\qb`: 1, `\x41b`: 4, `\u00e9b`: 6, `\U0001F600b`: 10, `\ud83d\ude00b`: 12, `\ud83d\\ude00b`: 13, `\ud83db`: 6,

@@ -228,7 +228,7 @@ func TestPadded(t *testing.T) {
 	}
 }
 
-// What stands behind a value can turn its end into an escape.
+// What follows a value can turn its end into an escape.
 func TestValueThatEndsInHalfAnEscape(t *testing.T) {
 	for _, value := range []string{"hunter2-hunter2%", "hunter2-hunter2%4", "hunter2-hunter2\\", `hunter2-hunter2\u00`, "hunter2-hunter2&", "hunter2-hunter2&#1", "hunter2-hunter2\x1b"} {
 		set := New(value)
@@ -245,7 +245,7 @@ func TestValueThatEndsInHalfAnEscape(t *testing.T) {
 	}
 }
 
-// What is mostly punctuation means little, and is looked for as it is spelled.
+// Text that is mostly punctuation means little, and is only searched as it is spelled.
 func TestPunctuation(t *testing.T) {
 	for _, value := range []string{`"<", "&"`, `a,b,"c":`, `"'",'"',` + strings.Repeat(`"`, 88)} {
 		set := New(value)
@@ -328,8 +328,8 @@ func TestWriterHoldsBackShortValues(t *testing.T) {
 	}
 }
 
-// Nor is what stands behind a value, or so far from the beginning of one that it
-// cannot go on. A few bytes may look like the beginning of another.
+// The same for text after a value, or so far after the beginning of one that it cannot continue. A
+// few bytes may look like the beginning of another.
 func TestWriterHandsOn(t *testing.T) {
 	long := made(300, alphanumeric)
 	for _, c := range []struct {
@@ -347,7 +347,7 @@ func TestWriterHandsOn(t *testing.T) {
 	}
 }
 
-// After Flush a writer begins anew.
+// After Flush, a writer starts over.
 func TestWriterAfterFlush(t *testing.T) {
 	long := made(300, alphanumeric)
 	var out bytes.Buffer

@@ -62,7 +62,7 @@ func TestParts(t *testing.T) {
 		"an age recipient":      {"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", nil, []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}},
 		"lines":                 {"first-password-1\nsecond-password-2\nword\n", []string{"first-password-1", "second-password-2"}, []string{"word"}},
 		"one word as it is":     {"backend", []string{"backend"}, nil},
-		"a sentence":            {"note: this is no YAML", []string{"note: this is no YAML"}, nil},
+		"a sentence":            {"note: this is not YAML", []string{"note: this is not YAML"}, nil},
 		"a flow of one mapping": {"{password: s3cr3t-d}", []string{"s3cr3t-d"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestSecretName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"password": true, "DB_PASSWORD": true, "tokens": true, "apiKey": true, "private_key": true, "client-key-data": true, "psk": true,
 		"host": false, "monkey": false, "": false,
-		// What is public, and what is told about a secret.
+		// What is public, and facts about a secret.
 		"public_key": false, "secret_certificate": false, "token_uri": false, "password_policy": false, "secret_name": false,
 	} {
 		if got := SecretName(name); got != want {
@@ -212,7 +212,7 @@ func TestPublic(t *testing.T) {
 		{block("OPENSSH PRIVATE KEY"), false},
 		{block("PGP MESSAGE"), false},
 		{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p", true},
-		{"age1 is no recipient", false},
+		{"age1 is not a recipient", false},
 		{"AGE-" + "SECRET-KEY-1ABC", false},
 		{"hunter2", false},
 	} {
@@ -240,7 +240,7 @@ func TestFound(t *testing.T) {
 	if got := New("abcd").Found("x abcd"); !slices.Equal(got, []string{"abcd"}) {
 		t.Errorf("of a short value: %q", got)
 	}
-	// A long one that is all there, also in what is looked at one part after the other.
+	// A complete long value, also if it is read part by part.
 	for _, length := range []int{300, 40_000} {
 		long := made(length, alphanumeric)
 		set := New(long)

@@ -4,7 +4,7 @@ package redact
 type shorts struct {
 	values   map[[shortestPlain]byte][]shortValue // by their first bytes
 	first    [1 << 10]uint64                      // the first two bytes of the values
-	prefixes map[string]bool                      // prefixes of values, not whole values
+	prefixes map[string]bool                      // proper prefixes of values
 	known    map[string]bool
 	longest  int
 }

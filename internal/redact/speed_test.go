@@ -36,7 +36,7 @@ func nested(n int) string {
 	}
 }
 
-// What is hard to take in, or to read, costs no more than its length allows.
+// Values that are expensive to add or to search cost no more than their length allows.
 func TestCostIsLinear(t *testing.T) {
 	const size = 64 << 10
 	texts := map[string]string{

@@ -109,7 +109,7 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 
 var quick = Patience{5, time.Millisecond}
 
-// A host is waited for, and then the end of its first boot.
+// Wait for a host, and then for the end of its first boot.
 func TestWait(t *testing.T) {
 	operator := newKey(t)
 	s := serve(t, newKey(t), operator.PublicKey(), 1, 1, 0)
@@ -144,7 +144,7 @@ func TestWaitEnds(t *testing.T) {
 		change   func(*Host)
 		key      ssh.Signer
 		want     string
-		attempts int32 // of which the last tells no progress
+		attempts int32 // the last one reports no progress
 	}{
 		"nobody listens": {func(h *Host) {
 			h.Port = closed

@@ -146,8 +146,7 @@ func checkText(t *testing.T, text string, limit int) {
 	}
 }
 
-// The words by which a report counts what it does not show, and the sign of what
-// it does.
+// The words with which a report counts what it does not show, and the sign of what it shows.
 var words = map[string]string{
 	"delete": "-", "replacement": "-/+", "forget": ".", "unknown action": "?", "create": "+", "update": "~",
 	"forget with recreation": "./+", "forgets with recreation": "./+", "import": "<", "move": ">", "drifted resource": "!", "output": "~", "note": "#",

@@ -45,7 +45,7 @@ func many(t *testing.T) Report {
 		{Name: "local", Layers: []Layer{{Name: "local", Summary: summary(t, "none")}}},
 		{Name: "prod", Layers: []Layer{
 			{Name: "01-network", Summary: summary(t, "drift")},
-			{Name: "02-platform", Summary: summary(t, "actions"), Note: "will be planned once more when 01-network has been applied"},
+			{Name: "02-platform", Summary: summary(t, "actions"), Note: "will be planned again when 01-network has been applied"},
 			{Name: "03-names", Summary: summary(t, "names")},
 		}},
 		{Name: "staging", Layers: []Layer{{Name: "staging", Summary: summary(t, "errored")}}},

@@ -70,7 +70,7 @@ func TestMaskedValues(t *testing.T) {
 			}
 		}
 		if got := oneLine(s.Changes[0]); got != "a; b: 1 → 2" {
-			t.Errorf("%s: it is told as %q", name, got)
+			t.Errorf("%s: it is shown as %q", name, got)
 		}
 		if diff := cmp.Diff(v, e.Layers[0].Summary.Changes[0].Values[0]); diff != "" {
 			t.Errorf("the original is masked: %s", diff)

@@ -44,7 +44,7 @@ func TestCut(t *testing.T) {
 		t.Errorf("only %d bytes are used", len(text))
 	}
 	if len(blocks) != 3 || len(blocks[0].lines) != 12 || len(blocks[1].lines) != 3 {
-		t.Fatalf("the losses and the small layer are not whole: %d blocks", len(blocks))
+		t.Fatalf("the losses and the small layer are incomplete: %d blocks", len(blocks))
 	}
 	n := len(blocks[2].lines) - 1
 	want := fmt.Sprintf("… and %s more creates, all details in prod/platform; full list: dagger call plan --env=prod", number(10_000-n))
@@ -81,7 +81,7 @@ func TestLossesAreCutLast(t *testing.T) {
 	}
 }
 
-// There is no limit at which the totals are wrong.
+// The totals are right at every limit.
 func TestAnyLimit(t *testing.T) {
 	r := many(t)
 	short := "Plan: 27 to delete, 2 to replace, 1 to forget, 1 to forget and recreate, 25 to create, 6 to update, 1 to import, 1 to move."

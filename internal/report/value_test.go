@@ -29,7 +29,7 @@ func TestChangeLine(t *testing.T) {
 		"forced, with values": {plan.Change{Action: plan.Replace, Reason: "replace_because_cannot_update", Attributes: []string{"a"}, Forces: []string{"a"}, Values: []plan.Value{{Path: "a", Old: "1", New: "2"}}},
 			"-/+ x (forced by a)\n      a: 1 → 2\n"},
 		"forced and tainted":      {plan.Change{Action: plan.Replace, Reason: "replace_because_tainted", Forces: []string{"a"}}, "-/+ x (forced by a; tainted)\n"},
-		"forced by nobody knows":  {plan.Change{Action: plan.Replace, Reason: "replace_because_cannot_update"}, "-/+ x (cannot be updated in place)\n"},
+		"forced, unknown by what": {plan.Change{Action: plan.Replace, Reason: "replace_because_cannot_update"}, "-/+ x (cannot be updated in place)\n"},
 		"no longer in for_each":   {plan.Change{Action: plan.Delete, Reason: "delete_because_each_key"}, "-   x (no longer in for_each)\n"},
 		"a reason of the future":  {plan.Change{Action: plan.Delete, Reason: "delete_because_moon_is_full"}, "-   x (delete because moon is full)\n"},
 		"forgotten":               {plan.Change{Action: plan.Forget, Reason: "delete_because_no_resource_config"}, ".   x (removed from code; stays in the cloud, no longer managed)\n"},
@@ -56,7 +56,7 @@ func TestChangeLine(t *testing.T) {
 func TestReasons(t *testing.T) {
 	for word, text := range reasons {
 		if strings.Contains(text, "_because_") || strings.Contains(text, "because") || text == "" || !strings.Contains(word, "_b") {
-			t.Errorf("%s is told as %q", word, text)
+			t.Errorf("%s is shown as %q", word, text)
 		}
 	}
 }

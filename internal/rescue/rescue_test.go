@@ -65,8 +65,8 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// A state that tofu could not write is sealed once more, and kept beside the result and in
-// the store: from its file, or as tofu told it where there was no room for one.
+// A state that tofu could not write is encrypted and saved beside the result and in the store: from
+// its file, or from tofu's event if there was no room for a file.
 func TestRescue(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, told string
@@ -159,8 +159,8 @@ func TestRescueFails(t *testing.T) {
 	}
 }
 
-// Of several lost states, each goes back onto the one before it, and then its copy goes. One
-// that is not written is not taken away.
+// Of several lost states, each is restored over the one before it, and then its copy is deleted.
+// The copy of one that is not restored stays.
 func TestRestoreSeveral(t *testing.T) {
 	d := testkit.New(t)
 	for _, serial := range []string{"7", "8"} {

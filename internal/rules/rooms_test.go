@@ -15,9 +15,9 @@ import (
 
 // A gopackage is one folder of Go code below internal/ or cmd/.
 type gopackage struct {
-	imports     map[string]bool // of this module, less its name; by code that is no test
+	imports     map[string]bool // of this module, less its name; by code outside of tests
 	testImports map[string]bool
-	lines       int // of code that is no test
+	lines       int // of code outside of tests
 	doc         string
 }
 
@@ -65,7 +65,7 @@ func gopackages(t *testing.T) map[string]*gopackage {
 	return found
 }
 
-// The commands stand beside each other: none imports another, and only the program imports them.
+// No command imports another one, and only the program imports them.
 func TestRooms(t *testing.T) {
 	const rooms = "internal/commands"
 	seen := 0
@@ -76,7 +76,7 @@ func TestRooms(t *testing.T) {
 			}
 			seen++
 			if name != "cmd/slipway" {
-				t.Errorf("%s imports %s: what two commands share belongs into a package of its own beside %s", name, imported, rooms)
+				t.Errorf("%s imports %s: what two commands share belongs in its own package beside %s", name, imported, rooms)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// What only tests may use is in no program.
+// No program imports packages that are only for tests.
 func TestSupportOfTests(t *testing.T) {
 	support := map[string]bool{"internal/testkit": true, "internal/must": true}
 	for name, p := range gopackages(t) {

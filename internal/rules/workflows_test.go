@@ -247,8 +247,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// What can be seen of the credentials without a key is looked at for each pull
-// request, before anything else is: from forks, too, and with no secret.
+// Everything about the credentials that can be checked without a key is checked first on each pull
+// request, even from forks and without secrets.
 func TestChecksOfEachPullRequest(t *testing.T) {
 	var w workflow
 	text := read(t)["checks.yml"]

@@ -15,8 +15,8 @@ import (
 	"slipway/internal/testkit"
 )
 
-// What is loaded is the environment's: of two files the later wins, and who reads that one
-// may read what is left.
+// The environment's own credentials are loaded: of two files the later wins, and the recipients of
+// that one may read the rest.
 func TestLoad(t *testing.T) {
 	v := testkit.NewVault(t)
 	v.Describe("credentials: [base, test]", v.InBucket())
@@ -103,7 +103,7 @@ func TestLoadLayer(t *testing.T) {
 	must.Refuse(t, v.OpenCredentials(), `environment test has no layer "nte"`, "the layers of test are net, app")
 }
 
-// What is missing or wrong is refused with the command that mends it.
+// Whatever is missing or wrong is refused with the command that fixes it.
 func TestLoadRefuses(t *testing.T) {
 	const set = "dagger call secrets set --file=" + testkit.VaultFile + " --variable="
 	for name, c := range map[string]struct {
@@ -159,8 +159,7 @@ func TestRefuseUnset(t *testing.T) {
 	}
 }
 
-// A store is opened only by who has the passphrase that its marker proves, or had it
-// before.
+// A store only opens with the passphrase that its marker proves, or with that as the previous one.
 func TestOpen(t *testing.T) {
 	of := func(environment, passphrase string) string {
 		return `{"version":1,"environment":"` + environment + `","proof":"` + testkit.FastProof(environment, passphrase) + `"}`

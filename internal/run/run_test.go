@@ -143,7 +143,7 @@ func TestEndWithoutResult(t *testing.T) {
 	}
 }
 
-// Progress is masked in what it is told, and not in its own words, nor in names.
+// The arguments of progress lines are masked; their own words and names are not.
 func TestSay(t *testing.T) {
 	const secret = "canary-of-the-cloud"
 	for name, c := range map[string]struct {

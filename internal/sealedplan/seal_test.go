@@ -19,7 +19,7 @@ import (
 	"slipway/internal/workspace"
 )
 
-// What cannot stand in a manifest, or be kept, is refused before anything is planned.
+// Whatever cannot be in a manifest, or be stored, is refused before anything is planned.
 func TestCheckSeal(t *testing.T) {
 	for name, c := range map[string]struct {
 		o             Sealer
@@ -66,9 +66,9 @@ func planning(t *testing.T) *planDesk {
 
 var aLoss = plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}
 
-// A sealed plan can be read by who reads the credentials, and its manifest says what it is a
-// plan of. It is in the result, and in the bucket if it is to be kept. Of a layer that has
-// to be planned again there is a manifest only.
+// A sealed plan can be read by the recipients of the credentials, and its manifest says what it was
+// made from. It is in the result and, if it is to be kept, in the bucket. A layer that has to be
+// planned again only has a manifest.
 func TestSeal(t *testing.T) {
 	for name, c := range map[string]struct {
 		after string
@@ -133,7 +133,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// A plan that cannot be sealed, or kept, is none.
+// A plan that cannot be sealed or stored is an error.
 func TestSealFails(t *testing.T) {
 	refusing := func(d *planDesk, method, suffix string) {
 		d.sealer.Keep = true
@@ -168,7 +168,7 @@ func TestSealFails(t *testing.T) {
 		"not kept":         {func(d *planDesk) { refusing(d, http.MethodPut, planName) }, "403"},
 		"kept in part":     {func(d *planDesk) { refusing(d, http.MethodPut, manifestName) }, "403"},
 		"others not known": {func(d *planDesk) { refusing(d, http.MethodGet, "list-type=2") }, "403"},
-		"others not taken away": {func(d *planDesk) {
+		"others not deleted": {func(d *planDesk) {
 			refusing(d, http.MethodDelete, manifestName)
 			d.sealer.Lifetime = -48 * time.Hour
 		}, "403"},
@@ -183,7 +183,7 @@ func TestSealFails(t *testing.T) {
 	}
 }
 
-// With each plan that is kept, those that have been of no use for a day are taken away.
+// Whenever a plan is stored, plans that have been useless for a day are deleted.
 func TestKeepTakesAway(t *testing.T) {
 	d := planning(t)
 	d.sealer.Keep = true

@@ -53,7 +53,7 @@ func (d *planDesk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
 	}
 }
 
-// A plan is applied only as it was made: each thing that it is bound to is looked at.
+// A plan is only applied unchanged: everything to which it is bound is checked.
 func TestVerify(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan    func(m *manifest.Manifest, sealed *[]byte)

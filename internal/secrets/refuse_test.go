@@ -10,7 +10,7 @@ import (
 	"slipway/internal/secrets"
 )
 
-// What is wrong with a SOPS file is refused with the way to mend it, whatever it is called.
+// A faulty SOPS file is refused with the command that fixes it, whatever its name.
 func TestRefuseSecrets(t *testing.T) {
 	const name = "credentials/a b.enc.env"
 	for hint, err := range map[string]error{

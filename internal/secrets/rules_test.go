@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		"well":                        {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me)}, "", "", true},
 		"for another reader":          {map[string]string{".sops.yaml": rules(other), "credentials/test.enc.env": sealed(other)}, "", "", false},
 		"recipients in another order": {map[string]string{".sops.yaml": rules(me, other), "credentials/test.enc.env": sealed(other, me)}, "", "", true},
-		"a template is no secret":     {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me), "credentials/test.enc.env.example": "NAME=\n"}, "", "", true},
+		"a template is not secret":    {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me), "credentials/test.enc.env.example": "NAME=\n"}, "", "", true},
 		"plain text":                  {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": "NAME=canary-1\n"}, "is not encrypted", "sops --encrypt --in-place", false},
 		"a plain twin":                {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me), "credentials/test.env": "NAME=canary-1\n"}, "credentials/test.env is the plain text of credentials/test.enc.env", "git rm --cached credentials/test.env", true},
 		"too many readers":            {map[string]string{".sops.yaml": rules(me), "credentials/test.enc.env": sealed(me, other)}, "and .sops.yaml names " + me, "dagger call secrets update-keys --file=credentials/test.enc.env", false},

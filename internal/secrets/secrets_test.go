@@ -161,8 +161,8 @@ func TestSetChangesOneLine(t *testing.T) {
 	}
 }
 
-// A variable that is new comes to the others, also where there are none yet, and the
-// file says when it was changed.
+// A new variable is added to the others, even to an empty file, and the file records the time of
+// the change.
 func TestSetAdds(t *testing.T) {
 	i, recipient := identity(t)
 	for _, name := range []string{"a.enc.env", "a.enc.yaml", "a.enc.json"} {
@@ -275,7 +275,7 @@ func TestParseIdentityRefuses(t *testing.T) {
 	}
 }
 
-// Only who has the key can say that a value is meant to be empty.
+// Only a key holder can declare a variable to be empty.
 func TestEmptyValues(t *testing.T) {
 	i, recipient := identity(t)
 	data := string(seal(t, "a.enc.env", recipient)) + "OTHER=\n"
@@ -303,7 +303,7 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// The list of empty variables is kept wherever it stands in the file.
+// The list of empty variables is kept wherever it is in the file.
 func TestEmptyValuesFirst(t *testing.T) {
 	i, recipient := identity(t)
 	data := sealText(t, "a.enc.json", `{"EMPTY_VARIABLES": "X", "X": "", "Y": "value"}`, recipient)
@@ -336,7 +336,7 @@ func TestSetRefusesAChangedFile(t *testing.T) {
 	}
 }
 
-// What is no text is as `sops -d` prints it, which is what a person compares with.
+// A value that is not a string is printed as by `sops -d`, with which a person compares it.
 func TestPrinted(t *testing.T) {
 	i, recipient := identity(t)
 	for name, c := range map[string]struct {

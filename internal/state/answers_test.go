@@ -71,7 +71,7 @@ func TestBootstrapRegion(t *testing.T) {
 	}
 }
 
-// What others did first, or a store cannot do, is no failure; all else is.
+// What others did first, or what a store cannot do, is not a failure; everything else is.
 func TestBootstrapAnswers(t *testing.T) {
 	versions := func(r *http.Request) bool { return r.Method == http.MethodPut && r.URL.Query().Has("versioning") }
 	for name, c := range map[string]struct {
@@ -213,7 +213,7 @@ func TestHTTPStamp(t *testing.T) {
 		t.Error("a server that is not there has a stamp")
 	}
 	if _, err := (HTTP{Address: "http://[::1"}).Stamp(t.Context(), "test/a"); err == nil {
-		t.Error("an address that is none has a stamp")
+		t.Error("an invalid address has a stamp")
 	}
 }
 
@@ -260,7 +260,7 @@ func TestList(t *testing.T) {
 
 func inBucket(r *http.Request) bool { return strings.Trim(r.URL.Path, "/") == "state" }
 
-// What is no lock of OpenTofu's is neither taken for none, nor taken away.
+// A lock that is not an OpenTofu lock is neither ignored nor removed.
 func TestLockThatIsNone(t *testing.T) {
 	for _, text := range []string{"", "x", "{}", `{"Who":"x"}`, `{"ID":"a"`, `{"ID":"a","Created":5}`} {
 		s := bucket(t, asItIs)
@@ -271,15 +271,15 @@ func TestLockThatIsNone(t *testing.T) {
 			t.Errorf("%q is the lock %+v", text, lock)
 		}
 		if err := s.Unlock(t.Context(), stateKey, ""); err == nil {
-			t.Errorf("%q is taken away", text)
+			t.Errorf("%q is removed", text)
 		}
 		if other, err := s.Lock(t.Context(), stateKey, lockOf("mine")); err == nil {
-			t.Errorf("%q does not stand in the way: %v", text, other)
+			t.Errorf("%q does not block: %v", text, other)
 		}
 	}
 	refusing := serve(t, answering(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ".tflock") }, http.StatusForbidden, "AccessDenied"))
 	if err := refusing.Unlock(t.Context(), stateKey, "mine"); err == nil {
-		t.Error("a lock that cannot be read is taken away")
+		t.Error("an unreadable lock is removed")
 	}
 	if other, err := refusing.Lock(t.Context(), stateKey, lockOf("mine")); err == nil {
 		t.Errorf("a store that refuses has given the lock: %v", other)

@@ -35,7 +35,7 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// A store without versions is used, and the caller is told.
+// A store without versioning is used, and the caller is informed.
 func TestBootstrapWithoutVersions(t *testing.T) {
 	got, err := serve(t, asItIs, gofakes3.WithoutVersioning()).Bootstrap(t.Context())
 	if want := (Bootstrapped{Created: true}); err != nil || got != want {

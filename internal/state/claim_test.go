@@ -52,8 +52,8 @@ func bucket(t *testing.T, wrap func(http.Handler) http.Handler) *Store {
 	return s
 }
 
-// Whoever is told that it has the lock has it: also where the store says that the
-// lock is there, or that another write is under way, and then it is gone.
+// Whoever gets the lock really has it, even if the store first says that the lock exists or that
+// another write is in progress, and then the lock is gone.
 func TestLockIsTaken(t *testing.T) {
 	for name, answers := range map[string][]int{
 		"at once":                                 {},
@@ -103,7 +103,7 @@ func TestLockOfAnother(t *testing.T) {
 		t.Errorf("got %+v, %v", other, err)
 	}
 	if err := s.Unlock(t.Context(), stateKey, "mine"); err == nil || !strings.Contains(err.Error(), "theirs") {
-		t.Errorf("the lock of another is taken away: %v", err)
+		t.Errorf("somebody else's lock is removed: %v", err)
 	}
 	if id := locked(t, s); id != "theirs" {
 		t.Errorf("the lock is %q", id)

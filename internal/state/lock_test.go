@@ -115,8 +115,7 @@ resource "terraform_data" "slow" {
 	}
 }
 
-// TestBlackBoxInterrupt: told to stop, tofu gives its lock back and keeps what
-// it has made.
+// TestBlackBoxInterrupt: when interrupted, tofu releases its lock and keeps what it has created.
 func TestBlackBoxInterrupt(t *testing.T) {
 	dir := forTools(t)
 	const root = `resource "terraform_data" "quick" {}

@@ -33,8 +33,8 @@ func encryption(t *testing.T, current, previous string) string {
 	return text
 }
 
-// TestBlackBoxRollover moves a state from one passphrase to another as an operator does:
-// both are set, one apply, then the previous one is taken away.
+// TestBlackBoxRollover moves a state from one passphrase to another as an operator does: set both,
+// apply once, then delete the previous one.
 func TestBlackBoxRollover(t *testing.T) {
 	const canary = "canary-value-in-the-state"
 	dir := forTools(t)

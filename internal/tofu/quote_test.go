@@ -2,7 +2,7 @@ package tofu
 
 import "testing"
 
-// An id stands in an import block as it is, whatever OpenTofu would read into it.
+// An ID is written literally in an import block, whatever OpenTofu would otherwise read into it.
 func TestQuote(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":      `"plain"`,

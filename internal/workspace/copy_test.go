@@ -62,8 +62,7 @@ func (c *clone) copied() (digest string, files []string) {
 	return inputs, files
 }
 
-// The tools get the code, and neither history, leftovers, credentials nor the environments
-// that are not at work.
+// The tools get the code, but not the history, leftovers, credentials or other environments.
 func TestCopyLeavesBehind(t *testing.T) {
 	c := newClone(t)
 	_, want := c.copied()

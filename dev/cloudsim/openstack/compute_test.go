@@ -48,7 +48,7 @@ func TestImages(t *testing.T) {
 	refused(t, images.Get(t.Context(), c.image, "x").Err, http.StatusNotFound)
 }
 
-// Nobody gets more servers than the quota says; what is used is told.
+// The quota limits the number of servers, and the usage is reported.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	c := fresh(t)

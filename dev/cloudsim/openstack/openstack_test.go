@@ -73,7 +73,7 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 	return c
 }
 
-// reopen ends the cloud and serves it anew with another pace.
+// reopen closes the cloud and opens it again with another pace.
 func (c *cloud) reopen(pace time.Duration) *cloud {
 	c.t.Helper()
 	c.close()
@@ -111,8 +111,8 @@ func refused(t *testing.T, err error, status int) {
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKZ+ZZLyHJhHUcrrVUPGYqTDS6N1bOZkQe1dHqfsAeZT test"
 
-// The client of the real provider makes a key pair, finds it again in a cloud that
-// was started anew, and takes it away.
+// The client of the real provider creates a key pair, finds it in a restarted cloud, and deletes
+// it.
 func TestKeypairs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "openstack.bolt")

@@ -70,7 +70,7 @@ func (c *cloud) await(id, status string) *servers.Server {
 	return nil
 }
 
-// gone waits until the server is no more.
+// gone waits until the server no longer exists.
 func (c *cloud) gone(id string) {
 	c.t.Helper()
 	for range 5000 {

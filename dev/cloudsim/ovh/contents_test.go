@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A user's password is said once, and anew when it is reset.
+// A user's password is returned once, and again when it is reset.
 func TestUser(t *testing.T) {
 	t.Parallel()
 	c := fresh(t)

@@ -40,7 +40,7 @@ func TestError(t *testing.T) {
 	c.await(path+"/user/"+c.post(path+"/user", object{"name": "app"}).ID, "ERROR")
 }
 
-// A rule keeps a cluster from becoming READY, until it is mended.
+// A rule keeps a cluster from becoming READY until it is repaired.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	c := fresh(t)

@@ -64,7 +64,7 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 	return c
 }
 
-// reopen ends the cloud and serves it anew with another pace.
+// reopen closes the cloud and opens it again with another pace.
 func (c *cloud) reopen(pace time.Duration) *cloud {
 	c.t.Helper()
 	c.close()

@@ -55,7 +55,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// What an apply is seen to do is in the journal as it happens.
+// Everything that an apply reports is in the journal as it happens.
 func TestApplied(t *testing.T) {
 	d := testkit.New(t)
 	_, h, err := hold.Take(t.Context(), d.Layer)

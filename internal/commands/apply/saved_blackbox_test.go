@@ -187,7 +187,7 @@ func TestBlackBoxApplyPlanFails(t *testing.T) {
 		says      []string
 		stays     bool // journal and lock
 		unwritten bool
-		applied   bool // though nobody knows what of it is in the state
+		applied   bool // although it is unknown what of it is in the state
 	}{
 		"in order":       {code: provisioner("exit 1"), says: []string{"tofu apply of test failed"}},
 		"tofu is killed": {code: provisioner("kill -9 $PPID"), says: []string{"tofu was killed", "the state may not record everything that the apply did; next: dagger call recover --env=test"}, stays: true, unwritten: true},

@@ -107,7 +107,7 @@ func TestMissing(t *testing.T) {
 		"nothing":                {},
 		"made":                   {account: made("a.b", "1")},
 		"made, and has no ID":    {account: made("a.b", "")},
-		"made anew":              {account: made("a.b", "2"), want: "a.b was created, but the store"},
+		"recreated":              {account: made("a.b", "2"), want: "a.b was created, but the store"},
 		"made elsewhere":         {account: made("c.d", "1"), want: "c.d was created, but the store"},
 		"made elsewhere, no ID":  {account: made("c.d", ""), want: "c.d was created, but the store"},
 		"deleted":                {account: journal.Outcome{Deleted: []journal.Entry{{Address: "c.d"}}}},

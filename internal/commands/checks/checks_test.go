@@ -71,7 +71,7 @@ func TestValidateRefuses(t *testing.T) {
 	must.Refuse(t, validate(t.Context(), d.Run, ""), "external", "")
 }
 
-// A module with tests is one folder, whether they lie beside its code or in its folder tests.
+// A module with tests is listed once, whether the tests are beside its code or in its folder tests.
 func TestModulesWithTests(t *testing.T) {
 	repository := t.TempDir()
 	if dirs, err := modulesWithTests(repository); err != nil || len(dirs) > 0 {

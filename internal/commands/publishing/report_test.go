@@ -101,8 +101,8 @@ func (f *forge) shown() string {
 
 const forgeRun = "https://github.example.org/acme/infra/actions/runs/17"
 
-// The plans stand in one comment on the pull request, with the run that made them, and in
-// the summary of the job.
+// The plans are in one comment on the pull request, with the run that made them, and in the job
+// summary.
 func TestComment(t *testing.T) {
 	f := newForge(t)
 	must.Do(t, comment(t.Context(), f.Run, f.o))
@@ -171,7 +171,7 @@ func TestCommentFailed(t *testing.T) {
 	}
 }
 
-// The token, and what else the redactor knows, stands in no comment.
+// No comment contains the token or anything else that the mask knows.
 func TestCommentMasks(t *testing.T) {
 	f := newForge(t)
 	f.planned("prod", report.Environment{Name: "prod", Error: "the canary-of-the-cloud, and token-of-actions"})

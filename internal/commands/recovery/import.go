@@ -46,7 +46,7 @@ func importID(w wish, id string) (filled string, ok bool) {
 	return filled, ok
 }
 
-// A wish is what the code says about a resource.
+// A wish contains the code's settings for a resource.
 type wish struct {
 	kind   string         // resource type
 	values map[string]any // known attribute values

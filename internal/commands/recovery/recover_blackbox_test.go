@@ -62,7 +62,7 @@ func TestBlackBoxRecoverRoot(t *testing.T) {
 	}
 	must.Do(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 
-	// One who is at work is not disturbed.
+	// An active run is not disturbed.
 	d.Other(journal.Header{ID: "busy", Stage: "apply"})
 	must.Refuse(t, recoverLayer(t.Context(), d.Layer, options{}), "run busy (apply, started ", "wait until it ends")
 }
@@ -81,7 +81,7 @@ func TestBlackBoxTakeInFails(t *testing.T) {
 	}
 	_, err := importAll(t.Context(), d.Layer, []journal.Entry{{Address: "terraform_data.one", Action: "create", IDKey: "id", ID: "1"}})
 	must.Fail(t, err, "tofu apply of test failed")
-	if strings.Contains(d.Text(), "taken into the state") {
+	if strings.Contains(d.Text(), "importing it into the state") {
 		t.Errorf("it says %s", d.Text())
 	}
 }
@@ -134,7 +134,7 @@ func TestBlackBoxTakeIn(t *testing.T) {
 			for _, want := range append(c.says, c.tells) {
 				d.Says(want)
 			}
-			if n := strings.Count(d.Text(), "is taken into the state"); n != len(c.says) {
+			if n := strings.Count(d.Text(), "importing it into the state"); n != len(c.says) {
 				t.Errorf("it says %s", d.Text())
 			}
 			if got := d.InState(); got != c.has {
@@ -253,7 +253,7 @@ func TestBlackBoxSearch(t *testing.T) {
 	d.Says("terraform_data.one was in flight (create), and is in the state\n")
 }
 
-// What is marked is made anew by the next apply.
+// A tainted resource is recreated by the next apply.
 func TestBlackBoxTaint(t *testing.T) {
 	t.Parallel()
 	d := testkit.NewShop(t, "resource \"terraform_data\" \"one\" {}\n")

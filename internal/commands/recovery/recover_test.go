@@ -20,7 +20,7 @@ import (
 	"slipway/internal/testkit"
 )
 
-// Where tofu cannot be started, nothing is known, taken in, forgotten or marked.
+// If tofu cannot be started, nothing is known, imported, forgotten or tainted.
 func TestNotStarted(t *testing.T) {
 	testkit.WithoutTofu(t)
 	entries := func(addresses ...string) (list []journal.Entry) {
@@ -43,17 +43,17 @@ func TestNotStarted(t *testing.T) {
 		"import by blocks":     {func(d *testkit.Desk) error { _, err := importAll(t.Context(), d.Layer, entries("a.b")); return err }, "import"},
 		"import by longer ids": {func(d *testkit.Desk) error { _, err := importAll(t.Context(), d.Layer, composed); return err }, "plan"},
 		"import nothing":       {func(d *testkit.Desk) error { _, err := importAll(t.Context(), d.Layer, nil); return err }, ""},
-		"make a user anew": {func(d *testkit.Desk) error {
+		"recreate a user": {func(d *testkit.Desk) error {
 			return taintIncomplete(t.Context(), d.Layer, entries(databaseUser+".u"), nil)
 		}, "show"},
-		"make a group anew": {func(d *testkit.Desk) error {
+		"recreate a group": {func(d *testkit.Desk) error {
 			return taintIncomplete(t.Context(), d.Layer, nil, entries(securityGroup+".g"))
 		}, "show"},
-		"nothing to make anew": {func(d *testkit.Desk) error {
+		"nothing to recreate": {func(d *testkit.Desk) error {
 			return taintIncomplete(t.Context(), d.Layer, entries("a.b"), entries(testkit.Network+".n"))
 		}, ""},
 		"mark": {func(d *testkit.Desk) error {
-			return taint(t.Context(), d.Layer, map[string]string{"a.b": "it is not whole"})
+			return taint(t.Context(), d.Layer, map[string]string{"a.b": "it is incomplete"})
 		}, "taint"},
 		"mark nothing": {func(d *testkit.Desk) error { return taint(t.Context(), d.Layer, nil) }, ""},
 		"a search": {func(d *testkit.Desk) error {
@@ -144,7 +144,7 @@ func TestRecover(t *testing.T) {
 			says: []string{"lost.age as the state, serial 8\n"}},
 		"litter":           {before: func(d *testkit.Desk) { litter(d, "one"); litter(d, "two") }},
 		"a lock of nobody": {before: func(d *testkit.Desk) { d.LockAs("laptop"); lose(d) }, message: "the lock of test is in no journal", lock: "laptop"},
-		"one at work":      {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, started", left: "you"},
+		"an active run":    {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "apply"}); lose(d) }, message: "run you (apply, started", left: "you"},
 		"a state that is damaged": {before: func(d *testkit.Desk) {
 			must.Do(t, d.Store.Write(t.Context(), "recovery/"+d.Key+"/lost.age", []byte("x")))
 			litter(d, "one")
@@ -221,8 +221,8 @@ func TestRecoverFails(t *testing.T) {
 	}
 }
 
-// What was deleted leaves the state, and what was made is taken in by its ID, in the place of
-// what it replaced.
+// What was deleted is removed from the state, and what was created is imported by its ID, replacing
+// the old object.
 func TestCorrect(t *testing.T) {
 	recorded := map[string]*tfjson.StateResource{
 		"a.b": testkit.Recorded("a", "1"),
@@ -242,7 +242,7 @@ func TestCorrect(t *testing.T) {
 		"made, and in it":          {account: journal.Outcome{Created: one("a.b", "id", "1")}},
 		"in it by a number":        {account: journal.Outcome{Created: one("c.d", "number", "7")}},
 		"made, and not in it":      {account: journal.Outcome{Created: one("x.y", "id", "1")}, takeIn: "x.y"},
-		"made anew":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
+		"recreated":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
 		"without ID, and in it":    {account: journal.Outcome{Created: one("a.b", "", "")}},
 		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was created, but its provider reported no ID for an import"},
 		"in flight, nothing to do": {account: journal.Outcome{InFlight: one("x.y", "id", "1")}},
@@ -252,7 +252,7 @@ func TestCorrect(t *testing.T) {
 			t.Errorf("%s: it removes %q", name, got)
 		}
 		if got := strings.Join(addresses(m.adopt), " "); got != c.takeIn || got != "" && m.adopt[0] != c.account.Created[0] {
-			t.Errorf("%s: it takes in %+v", name, m.adopt)
+			t.Errorf("%s: it imports %+v", name, m.adopt)
 		}
 		if got := strings.Join(m.open, " "); got != c.open {
 			t.Errorf("%s: open is %q", name, got)
@@ -264,12 +264,12 @@ func TestCorrect(t *testing.T) {
 	// Of several, each is judged.
 	m := correct(journal.Outcome{Created: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
 	if got := addresses(m.adopt); !slices.Equal(got, []string{"x.y", "x.z"}) {
-		t.Errorf("it takes in %q", got)
+		t.Errorf("it imports %q", got)
 	}
 }
 
-// What could not be taken in, or found, is open, and named with its ID. Only where there was
-// nothing to do does the state hold all.
+// What could not be imported or found is open, and is reported with its ID. The report only says
+// that everything is in the state if there was nothing to do.
 func TestCorrectionEnd(t *testing.T) {
 	const all = "everything that was created is in the state"
 	one := []journal.Entry{{Address: "a.b", IDKey: "id", ID: "1"}}
@@ -281,7 +281,7 @@ func TestCorrectionEnd(t *testing.T) {
 		open, notes string
 	}{
 		"nothing to do": {account: journal.Outcome{Created: one}, notes: all},
-		"taken in":      {m: correction{adopt: one}},
+		"imported":      {m: correction{adopt: one}},
 		"taken out":     {m: correction{remove: []string{"a.b"}}},
 		"found":         {found: one},
 		"in flight":     {account: journal.Outcome{InFlight: one}},

@@ -15,8 +15,8 @@ import (
 	"slipway/internal/testkit"
 )
 
-// One create that nobody saw the end of is looked for: what is found once is the one, and
-// what cannot be told stays open.
+// An interrupted create is searched for: a single match is the created object, and an ambiguous
+// result stays open.
 func TestSearchOne(t *testing.T) {
 	const address = testkit.Network + ".one"
 	begun := journal.Entry{Address: address, Action: "create"}
@@ -24,7 +24,7 @@ func TestSearchOne(t *testing.T) {
 		networks int           // of that name in the cloud
 		old      string        // its place in the state is taken by: the first network, or "gone"
 		known    bool          // the first network is in the state, elsewhere
-		seen     bool          // the create was seen to begin
+		seen     bool          // the journal has the start of the create
 		age      time.Duration // of the run
 		kind     string        // of the resource; the network's without it
 		blind    bool          // without credentials for the cloud
@@ -33,9 +33,9 @@ func TestSearchOne(t *testing.T) {
 		says     string
 	}{
 		"made":                                 {networks: 1, seen: true, found: true, says: "was in flight (create), and it exists in the cloud"},
-		"made, and not seen to begin":          {networks: 1, found: true},
+		"made, start not recorded":             {networks: 1, found: true},
 		"not made":                             {seen: true, says: "nothing in the cloud matches it: the next apply creates it"},
-		"not made, nor seen to begin":          {},
+		"not made, start not recorded":         {},
 		"made twice":                           {networks: 2, seen: true, open: true, says: "2 objects in the cloud match it: "},
 		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and it exists in the cloud"},
 		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing in the cloud matches it"},
@@ -97,8 +97,8 @@ func inService(kind string) wish {
 	return wish{kind, map[string]any{"service_name": "p", "engine": "postgresql", "cluster_id": "old", "name": "app"}}
 }
 
-// What OVH tells no age of may be what was made, or older: that stays open, unless there is
-// one that is young enough.
+// An object whose age OVH does not report may be the created one or older: that stays open, unless
+// another one is young enough.
 func TestSearchUndated(t *testing.T) {
 	for kind, c := range map[string]struct {
 		id   string
@@ -143,8 +143,8 @@ func TestFindAsks(t *testing.T) {
 		"OpenStack, with OVH's":            {clouds: []func(d *testkit.Desk){ovh}, w: net},
 		"OVH, with OpenStack's":            {clouds: []func(d *testkit.Desk){openstack}, w: inService(database)},
 		"neither":                          {clouds: []func(d *testkit.Desk){openstack, broken}, w: wish{kind: "acme_thing"}},
-		"an OVH that is none":              {clouds: []func(d *testkit.Desk){broken}, w: inService(database), unanswered: true},
-		"OpenStack, beside what is no OVH": {clouds: []func(d *testkit.Desk){openstack, broken}, w: net, ids: 1, looked: true},
+		"a broken OVH":                     {clouds: []func(d *testkit.Desk){broken}, w: inService(database), unanswered: true},
+		"OpenStack, beside a broken OVH":   {clouds: []func(d *testkit.Desk){openstack, broken}, w: net, ids: 1, looked: true},
 		"an OpenStack that takes no login": {clouds: []func(d *testkit.Desk){openstack, func(d *testkit.Desk) { d.Credentials["OS_AUTH_URL"] += "x/" }}, w: net, unanswered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +165,7 @@ func TestFindAsks(t *testing.T) {
 	}
 }
 
-// What takes the place of something in the state is taken for it only when that could be
-// forgotten.
+// A replacement is only assumed if the old object could be removed from the state.
 func TestSearchReplaces(t *testing.T) {
 	testkit.WithoutTofu(t)
 	d := testkit.New(t)
@@ -245,8 +244,8 @@ func TestNotFindable(t *testing.T) {
 	}
 }
 
-// Of all creates, those that the cloud has are found, and those that cannot be told stay
-// unknown. What is in the state elsewhere is neither.
+// Of all creates, those that the cloud has are found, and ambiguous ones stay unknown. Objects that
+// are elsewhere in the state are neither.
 func TestSearchAll(t *testing.T) {
 	d := testkit.New(t)
 	sim := d.OnCloud()
@@ -278,8 +277,8 @@ func TestSearchAll(t *testing.T) {
 	}
 }
 
-// Made anew is what an import does not make whole: a user without its password, and a
-// security group of which nobody saw the create end.
+// Whatever an import does not restore completely is recreated: a user without its password, and a
+// security group whose create was interrupted.
 func TestNotWhole(t *testing.T) {
 	user := testkit.Recorded(databaseUser, "1")
 	whole := testkit.Recorded(databaseUser, "2")
@@ -300,7 +299,7 @@ func TestNotWhole(t *testing.T) {
 	}{
 		"nothing":          {},
 		"made":             {made: entries, want: map[string]string{"a.user": password}},
-		"not seen to end":  {unseen: entries, want: map[string]string{"a.user": password, "a.group": part}},
+		"interrupted":      {unseen: entries, want: map[string]string{"a.user": password, "a.group": part}},
 		"updates, not too": {unseen: updates, want: map[string]string{"a.user": password}},
 	} {
 		if got := incomplete(recorded, c.made, c.unseen); !maps.Equal(got, c.want) {

@@ -14,7 +14,7 @@ import (
 	"slipway/internal/tofu"
 )
 
-// unlock shows the lock, and takes away that of a dead run. What is to be recovered of the run
+// unlock shows the lock, and removes the lock of a dead run. What is left to recover from the run
 // stays.
 func TestUnlock(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func TestUnlock(t *testing.T) {
 		}, says: []string{"test: locked by root@host since ", ", lock of-dead)\ntest: unlocked\n"}},
 		"of nobody that is known": {before: func(d *testkit.Desk) { d.LockAs("laptop") }, message: "it is not known whether root@host is dead", hint: "--lock-id=laptop",
 			says: []string{"test: locked by root@host since "}, lock: "laptop"},
-		"beside one at work": {before: func(d *testkit.Desk) {
+		"beside an active run": {before: func(d *testkit.Desk) {
 			d.Other(journal.Header{ID: "you", Stage: "apply", Lock: "of-you"})
 			d.LockAs("of-you")
 		}, message: "run you (apply, started", hint: "wait until it ends", lock: "of-you"},
@@ -83,7 +83,7 @@ func TestEachLayerUnlocked(t *testing.T) {
 	}
 }
 
-// A layer whose lock is not taken away, or that cannot be opened, is no success.
+// A layer whose lock is not removed, or that cannot be opened, is a failure.
 func TestEachLayerRefused(t *testing.T) {
 	for _, command := range []run.Command{Unlock(), Recover()} {
 		d := testkit.New(t)
@@ -98,8 +98,7 @@ func TestEachLayerRefused(t *testing.T) {
 	}
 }
 
-// Over HTTP, a lock is taken away by its ID, of one layer at a time; nothing else can be done
-// with it.
+// Over HTTP, a lock is removed by its ID, one layer at a time; nothing else can be done with it.
 func TestUnlockHTTP(t *testing.T) {
 	testkit.WithoutTofu(t)
 	server := httptest.NewServer(http.NotFoundHandler())

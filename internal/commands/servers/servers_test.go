@@ -66,8 +66,8 @@ func TestServers(t *testing.T) {
 	status(openstack.Active)
 }
 
-// What cannot be asked for is refused with the variable that is missing; who has none of a
-// kind needs nothing for it.
+// A cloud that cannot be queried is refused with the name of the missing variable. An environment
+// without machines of a kind needs no credentials for it.
 func TestServersRefused(t *testing.T) {
 	d := testkit.New(t)
 	must.Do(t, showMachines(t.Context(), d.Run, nil, nil))
@@ -88,7 +88,7 @@ func TestServersRefused(t *testing.T) {
 	must.Refuse(t, showMachines(t.Context(), d.Run, nil, one), `the credentials of test: OVH_ENDPOINT is "ovh-xx"`, "--variable=OVH_ENDPOINT")
 }
 
-// A server that is gone, or cannot be asked, is no success.
+// A server that is gone or cannot be queried is a failure.
 func TestServersFail(t *testing.T) {
 	d := testkit.New(t)
 	one := withServer(d)
