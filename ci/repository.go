@@ -42,6 +42,6 @@ func (m *Slipway) sourceIsOurs(ctx context.Context) (bool, error) {
 	return ours == theirs, err
 }
 
-// moduleRoot has what dagger.json lists in `include`, which comes along wherever the
-// module is loaded. The module's source is ci/, and the rest lies beside it.
+// moduleRoot has what dagger.json lists in `include`, which comes with the module wherever that is
+// loaded. The module's source is ci/, one folder below.
 func moduleRoot() *dagger.Directory { return dag.CurrentModule().Source().Directory("..") }

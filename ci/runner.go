@@ -74,8 +74,8 @@ func (m *Slipway) golang(ctx context.Context) (*dagger.Container, error) {
 
 // sources are what one of our own programs is built from: go.mod, and the Go files of folders.
 //
-// They are read back from a folder of this call. Only that makes them known by their
-// content: otherwise each change of the module, also of ci/ itself, would build all anew.
+// They are written to a folder of this call and read back. Only that has the engine know them by
+// their content: otherwise each change of the module, even of ci/, would build everything again.
 func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) {
 	include := []string{"go.mod", "go.sum"}
 	for _, folder := range folders {

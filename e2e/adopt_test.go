@@ -112,12 +112,12 @@ func newAdopter(t *testing.T) adopter {
 // from one session to the next.
 var deleted = regexp.MustCompile(`could not get used client id|snapshot \w+ does not exist`)
 
-// shell runs a command in the repository, and once more if the engine has lost its work.
+// shell runs a command in the repository, and again if the engine has lost its work.
 func (a adopter) shell(t *testing.T, command string) result {
 	t.Helper()
 	r := runIn(t, a.dir, a.env, "bash", "-c", command)
 	if r.code != 0 && deleted.MatchString(r.stderr) {
-		t.Logf("%s: the engine has deleted what it needed: once more", command)
+		t.Logf("%s: the engine has deleted what it needed: trying again", command)
 		r = runIn(t, a.dir, a.env, "bash", "-c", command)
 	}
 	return r
@@ -194,7 +194,7 @@ func TestAdoptFolder(t *testing.T) {
 	a.shell(t, "rm -r environments && dagger call validate").refuses(t, "environments")
 }
 
-// What decides whether the stage runner is built anew is its Go files: neither their tests,
+// What decides whether the stage runner is built again is its Go files: neither their tests,
 // nor a doc, nor the module's own code.
 func TestRunnerIsBuiltOnce(t *testing.T) {
 	t.Parallel()

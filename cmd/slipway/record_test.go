@@ -78,13 +78,13 @@ func TestBlackBoxRecord(t *testing.T) {
 	if len(ids) != 2 {
 		t.Fatalf("there are the records %v", ids)
 	}
-	s.run("recover").must(t, run.Done).says(t, `module.dns.ovh_domain_zone_record.address["AAAA"] was made, and is taken into the state`)
+	s.run("recover").must(t, run.Done).says(t, `module.dns.ovh_domain_zone_record.address["AAAA"] was created: importing it into the state`)
 	s.run("apply").must(t, run.Done).says(t, "No changes")
 	if got := records(); !slices.Equal(got, ids) {
 		t.Errorf("there were the records %v, and now %v", ids, got)
 	}
 
-	// The README of the module warns of this: provider 1.4.0 fails instead of making it anew.
+	// The README of the module warns of this: provider 1.4.0 fails instead of recreating it.
 	if err := account.Delete("/domain/zone/"+ovh.Zone+"/record/"+strconv.FormatInt(ids[1], 10), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 const record = "ovh_domain_zone_record"
 
 // findRecords returns the ids of the records with the name, the type and the target that
-// the code says. OVH tells no age of a record; one that is the same in all of this is what
-// the code wants, whoever made it.
+// the code says. OVH reports no age for a record; one that agrees in all of these is what the code
+// wants, whoever created it.
 //
 // https://eu.api.ovh.com/console/?section=%2Fdomain&branch=v1#get-/domain/zone/-zoneName-/record
 func (a *Account) findRecords(ctx context.Context, values map[string]any) (found []string, looked bool, err error) {
