@@ -268,7 +268,7 @@ func TestBlackBoxLockProviders(t *testing.T) {
 	}
 
 	e, files = p.lock(r)
-	e.must(t, run.Done).says(t, lockFile+": as it was")
+	e.must(t, run.Done).says(t, lockFile+": unchanged")
 	if len(files) > 0 {
 		t.Errorf("the second time it changes %q", files)
 	}
@@ -341,13 +341,13 @@ func TestBlackBoxLockFile(t *testing.T) {
 	// A provider too many, and one of another version.
 	text := p.read(lockFile)
 	p.write(lockFile, text+strings.Replace(text[strings.Index(text, "provider "):], "acme/tiny", "acme/gone", 1))
-	p.run("state-list").must(t, run.BadInput).says(t, "the lock file of test has not just the providers", "dagger call -y lock-providers --env=test")
+	p.run("state-list").must(t, run.BadInput).says(t, "the lock file of test does not match the providers", "dagger call -y lock-providers --env=test")
 	p.write(lockFile, text)
 	p.write("environments/test/main.tf", backend+needsTiny("1.1.0"))
-	p.run("state-list").must(t, run.BadInput).says(t, "the lock file of test has not just the providers", "dagger call -y lock-providers --env=test")
+	p.run("state-list").must(t, run.BadInput).says(t, "the lock file of test does not match the providers", "dagger call -y lock-providers --env=test")
 
 	p.write("environments/test/main.tf", backend+needsTiny("1.0.0"))
 	mirror("1.0.0", pack(t, "1.0.0", "another build"))
 	p.run("state-list", ownBuilds).must(t, run.BadInput).says(t, "this machine builds its own from source")
-	p.run("state-list").must(t, run.BadInput).says(t, "provider "+registryHost+"/acme/tiny 1.0.0 is another build than the lock file of test allows", "dagger call -y lock-providers --env=test")
+	p.run("state-list").must(t, run.BadInput).says(t, "provider "+registryHost+"/acme/tiny 1.0.0 is a different build from the one in the lock file of test", "dagger call -y lock-providers --env=test")
 }
