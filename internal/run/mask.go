@@ -10,7 +10,7 @@ import (
 // marks as sensitive is masked, too, unless a non-sensitive output has the same value: then its
 // author has published it.
 type Mask struct {
-	set  *redact.Set
+	set       *redact.Set
 	own       []string        // credentials and everything else that is never shown
 	marked    []string        // what plans and states mark as sensitive
 	published strings.Builder // the non-sensitive outputs, as shown in the report
