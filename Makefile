@@ -18,7 +18,7 @@ engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 env: $(ENGINE) ## Print the lines that point a shell at the engine
 	@$(ENGINE) env
 
-status: $(ENGINE) ## Say which engine is used and whether it answers
+status: $(ENGINE) ## Show which engine is used and whether it responds
 	@$(ENGINE) status
 
 logs: $(ENGINE) ## Print what the engine wrote

@@ -255,7 +255,7 @@ func TestWorkflows(t *testing.T) {
 	// The pull request's plan was not stored, and a digest that no plan has is refused.
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local")
 	j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)")
-	j.run("apply.yml", "apply").refuses(t, "was applied already")
+	j.run("apply.yml", "apply").refuses(t, "was already started by run")
 
 	j.on("schedule", `{}`)
 	j.run("drift.yml", "drift").must(t).says(t, "local: matches its code", "no issue is open, and none is needed")

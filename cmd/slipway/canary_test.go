@@ -234,7 +234,7 @@ resource "terraform_data" "fails" {
 		}
 		return false
 	})
-	lost := p.run("apply").must(t, run.Failed).says(t, "(terraform_data.fails", "dropped because they may hold secrets: the state of this run could not be written", "recovery/test.tfstate.age")
+	lost := p.run("apply").must(t, run.Failed).says(t, "(terraform_data.fails", "not shown because it may contain secrets: the state of this run could not be written", "recovery/test.tfstate.age")
 	if text := lost.stdout + lost.stderr; strings.Contains(text, "canary-") || strings.Contains(text, "born: ") {
 		t.Errorf("a value that was born in the apply is shown:\n%s", text)
 	}

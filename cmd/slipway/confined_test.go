@@ -71,14 +71,14 @@ resource "terraform_data" "program" {
 	e := p.run("apply").must(t, run.Failed)
 	said := reverse(e.stdout+e.stderr) + e.stdout + e.stderr
 	if !confine.Switches() {
-		planned.says(t, "note: this is not root, so the tools run as the same user")
+		planned.says(t, "note: not running as root, so the tools run as the same user")
 		if !strings.Contains(said, p.key.String()) {
 			t.Errorf("the same user reads it, and the test does not see that:\n%s", said)
 		}
 		return
 	}
-	if strings.Contains(planned.stderr, "this is not root") {
-		t.Error("it says that this is not root")
+	if strings.Contains(planned.stderr, "not running as root") {
+		t.Error("it says that it is not running as root")
 	}
 	for _, secret := range []string{p.key.String(), "ENC[AES256_GCM", "sops_", "credentials:", "SLIPWAY_TEST_CANARY"} {
 		if strings.Contains(said, secret) {

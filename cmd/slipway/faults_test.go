@@ -368,7 +368,7 @@ resource "terraform_data" "in_the_way" {
 		w.WriteHeader(http.StatusInternalServerError)
 		return true
 	})
-	p.run("apply").must(t, run.Failed).says(t, "it is kept, sealed, in recovery/test.tfstate.age")
+	p.run("apply").must(t, run.Failed).says(t, "an encrypted copy is in recovery/test.tfstate.age")
 	p.store.failing(nil)
 	p.run("recover").must(t, run.Done).says(t, "as the state, serial")
 	p.run("plan").must(t, run.Done)

@@ -116,7 +116,7 @@ func TestBlackBoxComment(t *testing.T) {
 		says   []string
 	}{
 		"no token":       {func(o *call) { o.add("--token=/nonexistent") }, []string{"no token for GitHub was given", "hint: --token=env://GITHUB_TOKEN"}},
-		"no context":     {func(o *call) { o.add("--github=/nonexistent") }, []string{"nothing says which repository", "hint: mkdir -p .slipway/github"}},
+		"no context":     {func(o *call) { o.add("--github=/nonexistent") }, []string{"the GitHub repository is not known", "hint: mkdir -p .slipway/github"}},
 		"no results":     {func(o *call) { o.add("--results=" + t.TempDir()); o.add("--envs=") }, []string{"there are no results of any environment"}},
 		"no environment": {func(o *call) { o.add("--envs=../etc") }, []string{`"../etc" cannot be the name of an environment`}},
 	} {

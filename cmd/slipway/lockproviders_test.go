@@ -349,5 +349,5 @@ func TestBlackBoxLockFile(t *testing.T) {
 	p.write("environments/test/main.tf", backend+needsTiny("1.0.0"))
 	mirror("1.0.0", pack(t, "1.0.0", "another build"))
 	p.run("state-list", ownBuilds).must(t, run.BadInput).says(t, "this machine builds its own from source")
-	p.run("state-list").must(t, run.BadInput).says(t, "provider "+registryHost+"/acme/tiny 1.0.0 is another build than the lock file of test allows", "dagger call -y lock-providers --env=test")
+	p.run("state-list").must(t, run.BadInput).says(t, "provider "+registryHost+"/acme/tiny 1.0.0 is a different build from the one in the lock file of test", "dagger call -y lock-providers --env=test")
 }

@@ -51,7 +51,7 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 		p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	}
 	p.run("state-list").must(t, run.Done).says(t, "test: openstack_compute_keypair_v2.operator\n")
-	p.run("recover", accounted("openstack_compute_keypair_v2.other")).must(t, run.Failed).says(t, "is not accounted for")
+	p.run("recover", accounted("openstack_compute_keypair_v2.other")).must(t, run.Failed).says(t, "cannot account for")
 	p.run("recover", accounted("openstack_compute_keypair_v2.second")).must(t, run.Done).says(t, "was confirmed with --seen")
 	p.run("recover").must(t, run.Done).says(t, "nothing was interrupted")
 	p.run("plan").must(t, run.Changes).says(t, "1 to create", "openstack_compute_keypair_v2.second")
@@ -130,7 +130,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 			}
 		})
 	}).must(t, run.Failed)
-	e.says(t, "the provider of openstack_compute_keypair_v2.operator died while it was created", "it may exist and not be in the state; next: dagger call recover --env=test")
+	e.says(t, "the provider crashed while creating openstack_compute_keypair_v2.operator", "next: dagger call recover --env=test")
 	k.arm(0, nil)
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and it exists in the cloud")

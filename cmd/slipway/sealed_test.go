@@ -39,7 +39,7 @@ func TestBlackBoxProtected(t *testing.T) {
 	p.run("apply").must(t, run.BadInput).says(t, "environment test is protected, and --digest does not say which plan was reviewed").startsNothing(t)
 	p.run("apply", reviewedPlan).must(t, run.BadInput).says(t, "--digest does not say which plan was reviewed")
 	p.run("apply", planOf(planned)).must(t, run.BadInput).says(t, "--digest does not say which plan was reviewed")
-	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "not waiting for the hosts")
+	p.run("apply", seen(planned)).must(t, run.Done).says(t, "the plan of run run07, made 20", "1 to create", "terraform_data.one create done", "note: not waiting for the hosts")
 	p.run("state-list").says(t, "terraform_data.one")
 	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, `was already started by run "run11"`)
 
@@ -246,7 +246,7 @@ removed {
 		"hint: dagger call apply --env=test --digest="+again.result.Digest+` --allow-destroy='terraform_data.host["b,c"],terraform_data.kept'`)
 	p.run("apply", planned, allow(replaced)).must(t, run.BadInput).says(t, "--allow-destroy does not name terraform_data.kept")
 	p.run("apply", planned, allow(all+`,terraform_data.host["a"]`)).must(t, run.BadInput).says(t, `--allow-destroy names terraform_data.host["a"], which the plan does not delete`)
-	p.run("apply", planned, allow(`terraform_data.host["b`)).must(t, run.BadInput).says(t, "a quote that does not end")
+	p.run("apply", planned, allow(`terraform_data.host["b`)).must(t, run.BadInput).says(t, "has an unclosed quote")
 	p.run("apply", planned, allow(all)).must(t, run.Done).says(t, "1 to replace, 1 to forget")
 
 	const rest = `terraform_data.host["a"],terraform_data.host["b,c"]`
@@ -393,7 +393,7 @@ func TestBlackBoxReplay(t *testing.T) {
 	p.run("bootstrap").must(t, run.Done)
 	first := p.run("plan").must(t, run.Changes)
 	p.run("apply", planOf(first)).must(t, run.Done)
-	p.run("apply", planOf(first)).must(t, run.BadInput).says(t, "was applied already")
+	p.run("apply", planOf(first)).must(t, run.BadInput).says(t, "was already started by run")
 	objects, err := p.bucket().List(t.Context(), "plans/")
 	if err != nil || len(objects) != 1 {
 		t.Fatal(objects, err)

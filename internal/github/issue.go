@@ -33,6 +33,7 @@ type Issue struct {
 // PutIssue ensures that there is at most one open issue of ours for that key, with the wanted
 // content. The repository is owner/name; key consists of lower-case letters, digits, hyphens, dots
 // and slashes. An issue is found by its label, marker and author, whatever its title:
+//
 //   - an issue that should be open is edited in place if it differs, reopened if it
 //     was closed, and created only if there never was one;
 //   - an issue that should be closed is edited, commented and closed if it is open,

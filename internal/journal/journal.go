@@ -1,6 +1,7 @@
 // Package journal records what a run does to a state while it does it. The journal is stored beside
 // the state. OpenTofu persists its state only every 20 seconds, so a killed tofu forgets what it
 // created since then. The journal does not.
+//
 // Each run that changes a state has a folder of objects in the state's store:
 //
 //	journal/<state key>/<run>/00000.age   the run's header, with the ID of its lock

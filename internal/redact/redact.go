@@ -1,8 +1,11 @@
 // Package redact masks secrets in everything that a stage outputs.
+//
 // A Set contains the secret values. Its Writer wraps an output and replaces each value with three
 // asterisks, in every spelling of reading.go and every encoding of encodings.go, however the output
 // is split into writes and lines.
+//
 // # What it does not see
+//
 //   - values of fewer than 4 bytes, and encodings of values of fewer than 8: masking
 //     them would mask ordinary text. Skipped counts the former;
 //   - parts of values: a value of up to 96 bytes is only recognised as a whole, a

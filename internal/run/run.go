@@ -63,7 +63,7 @@ type Run struct {
 	command Command
 }
 
-// New returns a run of a command. Only tests call it; everything else calls Main.
+// New returns a run of a command. Outside of tests, use Main.
 func New(c Command, o Options) *Run {
 	r := &Run{Options: o, Begun: time.Now(), Mask: NewMask(), command: c}
 	r.Result = Result{Version: 1, Stage: c.Name, Environment: o.Env, RunID: o.ID}

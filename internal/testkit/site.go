@@ -29,7 +29,7 @@ func (d *Desk) WithCode(more string) {
 	must.Do(d.T, d.Store.Write(d.T.Context(), "test/environment.json", []byte(`{"version":1,"environment":"test","proof":"`+FastProof("test", Passphrase)+`"}`)))
 }
 
-// WithCodeOf does the same with any environment.yaml; it must not name credentials.
+// WithCodeOf does the same with any environment.yaml, to which it adds the credentials.
 func (d *Desk) WithCodeOf(environment string) {
 	d.T.Helper()
 	d.Repository = d.T.TempDir()

@@ -15,8 +15,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A Cloud responds below the prefix with which it was opened, below that prefix with
-// -metadata appended, and at ServersPath.
+// A Cloud responds below the prefix with which it was opened, below that prefix with -metadata
+// appended, and at ServersPath.
 type Cloud struct {
 	// Pace is how long a server takes to reach a requested status. Set it before the first request.
 	Pace time.Duration

@@ -88,7 +88,7 @@ func TestBlackBoxApplySealed(t *testing.T) {
 	other = first
 	other.Bindings.LockFile = "sha256:other"
 	_, err = applySealed(t.Context(), d.Layer, other, source)
-	must.Refuse(t, err, "the lock file of the providers has changed", "")
+	must.Refuse(t, err, "the provider lock file has changed", "")
 
 	// Who finds the lock taken can apply the plan later.
 	d.LockAs("laptop")

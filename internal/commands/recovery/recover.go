@@ -168,7 +168,7 @@ func reconcile(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (op
 	if err := forget(ctx, l, m.remove...); err != nil {
 		return nil, err
 	}
-	left, err := importAll(ctx, l, m.adopt)
+	left, err := importAll(ctx, l, m.toImport)
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +189,10 @@ func reconcile(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (op
 
 // A correction is what has to be done to make a state match a journal.
 type correction struct {
-	remove []string        // addresses to remove from the state
-	adopt  []journal.Entry // resources to import into the state
-	open   []string        // addresses of created resources that cannot be imported
-	notes  []string        // lines for the report
+	remove   []string        // addresses to remove from the state
+	toImport []journal.Entry // resources to import into the state
+	open     []string        // addresses of created resources that cannot be imported
+	notes    []string        // lines for the report
 }
 
 // correct compares what was created and deleted with what is in the state.
@@ -217,7 +217,7 @@ func correct(outcome journal.Outcome, recorded map[string]*tfjson.StateResource)
 		case ok: // the state has the old object that it replaced
 			m.remove = append(m.remove, e.Address)
 		}
-		m.adopt = append(m.adopt, e)
+		m.toImport = append(m.toImport, e)
 	}
 	return m
 }
@@ -231,7 +231,7 @@ func (m correction) end(outcome journal.Outcome, found, left []journal.Entry, un
 		open = append(open, e.Address)
 	}
 	open = append(open, unknown...)
-	if len(outcome.InFlight)+len(m.adopt)+len(m.remove)+len(found)+len(open) == 0 {
+	if len(outcome.InFlight)+len(m.toImport)+len(m.remove)+len(found)+len(open) == 0 {
 		notes = append(notes, "everything that was created is in the state")
 	}
 	return open, notes

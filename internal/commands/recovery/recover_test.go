@@ -232,17 +232,17 @@ func TestCorrect(t *testing.T) {
 		return []journal.Entry{{Kind: journal.Complete, Time: time.Unix(1, 0), Address: address, Action: "create", IDKey: key, ID: id}}
 	}
 	for name, c := range map[string]struct {
-		account              journal.Outcome
-		remove, takeIn, open string // addresses
-		note                 string
+		account                journal.Outcome
+		remove, imported, open string // addresses
+		note                   string
 	}{
 		"nothing":                  {},
 		"deleted, and in it":       {account: journal.Outcome{Deleted: one("a.b", "", "")}, remove: "a.b", note: "a.b was deleted: removing it from the state"},
 		"deleted, and not in it":   {account: journal.Outcome{Deleted: one("x.y", "", "")}},
 		"made, and in it":          {account: journal.Outcome{Created: one("a.b", "id", "1")}},
 		"in it by a number":        {account: journal.Outcome{Created: one("c.d", "number", "7")}},
-		"made, and not in it":      {account: journal.Outcome{Created: one("x.y", "id", "1")}, takeIn: "x.y"},
-		"recreated":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", takeIn: "a.b"},
+		"made, and not in it":      {account: journal.Outcome{Created: one("x.y", "id", "1")}, imported: "x.y"},
+		"recreated":                {account: journal.Outcome{Created: one("a.b", "id", "2")}, remove: "a.b", imported: "a.b"},
 		"without ID, and in it":    {account: journal.Outcome{Created: one("a.b", "", "")}},
 		"without ID, not in it":    {account: journal.Outcome{Created: one("x.y", "", "")}, open: "x.y", note: "x.y was created, but its provider reported no ID for an import"},
 		"in flight, nothing to do": {account: journal.Outcome{InFlight: one("x.y", "id", "1")}},
@@ -251,8 +251,8 @@ func TestCorrect(t *testing.T) {
 		if got := strings.Join(m.remove, " "); got != c.remove {
 			t.Errorf("%s: it removes %q", name, got)
 		}
-		if got := strings.Join(addresses(m.adopt), " "); got != c.takeIn || got != "" && m.adopt[0] != c.account.Created[0] {
-			t.Errorf("%s: it imports %+v", name, m.adopt)
+		if got := strings.Join(addresses(m.toImport), " "); got != c.imported || got != "" && m.toImport[0] != c.account.Created[0] {
+			t.Errorf("%s: it imports %+v", name, m.toImport)
 		}
 		if got := strings.Join(m.open, " "); got != c.open {
 			t.Errorf("%s: open is %q", name, got)
@@ -263,7 +263,7 @@ func TestCorrect(t *testing.T) {
 	}
 	// Of several, each is judged.
 	m := correct(journal.Outcome{Created: slices.Concat(one("x.none", "", ""), one("a.b", "id", "1"), one("x.y", "id", "1"), one("x.z", "id", "2"))}, recorded)
-	if got := addresses(m.adopt); !slices.Equal(got, []string{"x.y", "x.z"}) {
+	if got := addresses(m.toImport); !slices.Equal(got, []string{"x.y", "x.z"}) {
 		t.Errorf("it imports %q", got)
 	}
 }
@@ -281,7 +281,7 @@ func TestCorrectionEnd(t *testing.T) {
 		open, notes string
 	}{
 		"nothing to do": {account: journal.Outcome{Created: one}, notes: all},
-		"imported":      {m: correction{adopt: one}},
+		"imported":      {m: correction{toImport: one}},
 		"taken out":     {m: correction{remove: []string{"a.b"}}},
 		"found":         {found: one},
 		"in flight":     {account: journal.Outcome{InFlight: one}},
