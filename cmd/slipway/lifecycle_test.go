@@ -46,7 +46,7 @@ func TestBlackBoxLifecycle(t *testing.T) {
 
 	p.run("plan").must(t, run.BadInput).says(t, "has not been prepared for environment test", "hint: dagger call bootstrap --env=test")
 	p.run("bootstrap").must(t, run.Done).says(t, "created bucket slipway-test")
-	p.run("bootstrap").must(t, run.Done).says(t, "was there")
+	p.run("bootstrap").must(t, run.Done).says(t, "already exists")
 	p.run("state-list").must(t, run.Done).says(t, "test: nothing")
 
 	planned := p.run("plan").must(t, run.Changes).says(t, "2 to create", "terraform_data.host", "terraform_data.secret")
