@@ -253,7 +253,7 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	c.call(t, "plan", "--env=local").refuses(t, "has not been prepared for environment local", "hint: dagger call bootstrap --env=local")
-	twice([2]string{"created bucket", "was there"}, "bootstrap")
+	twice([2]string{"created bucket", "already exists"}, "bootstrap")
 	twice([2]string{"20 to create", "20 to create"}, "plan")
 	twice([2]string{"20 to create", "No changes"}, "apply")
 	twice([2]string{"database_uris = (sensitive)", `"private_ip":"10.1.0.`}, "output")
