@@ -326,7 +326,7 @@ func TestReview(t *testing.T) {
 
 	more := filepath.Join(c.dir, "environments/local/more.tf")
 	c.file(t, more, "")
-	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "since the plan of local was made, the files of the repository has changed", "hint: dagger call plan-files --env=local export --path=.slipway/plan")
+	c.call(t, "apply", "--env=local", "--plan="+plan).refuses(t, "since the plan of local was made, a file of the repository has changed", "hint: dagger call plan-files --env=local export --path=.slipway/plan")
 	if err := os.Remove(more); err != nil {
 		t.Fatal(err)
 	}

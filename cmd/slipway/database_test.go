@@ -163,7 +163,7 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 	e := s.run("apply").must(t, run.Failed)
 	id := s.clusters()[0]
 	e.says(t, "error: timeout while waiting database "+id+" to be READY",
-		"module.database.ovh_cloud_project_database.postgresql was ordered and did not become ready", "dagger call recover --env=test")
+		"module.database.ovh_cloud_project_database.postgresql was ordered but did not become ready", "dagger call recover --env=test")
 	s.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	s.run("recover").must(t, run.Done).says(t, "module.database.ovh_cloud_project_database.postgresql was created: importing it into the state")
 	s.run("recover").must(t, run.Done).says(t, "nothing was interrupted")

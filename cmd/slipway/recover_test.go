@@ -97,7 +97,7 @@ resource "terraform_data" "late" {
 `)
 	p.run("bootstrap").must(t, run.Done)
 	e := p.runWhile("apply", func(o call) { killTofu(t, o, trace, 10) }).must(t, run.Failed)
-	e.says(t, "tofu was killed", "the state may not record what it had done by then", "dagger call recover --env=test")
+	e.says(t, "tofu was killed", "the state may not record everything that the apply did", "dagger call recover --env=test")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("unlock").must(t, run.Done).says(t, "unlocked")
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted")
@@ -261,7 +261,7 @@ func TestBlackBoxSilentRun(t *testing.T) {
 				}
 				return false
 			}
-		}, "others will take this run for dead"},
+		}, "others will soon consider this run dead"},
 		"deposed": {func(p *project) func(http.ResponseWriter, *http.Request, http.Handler) bool {
 			return func(_ http.ResponseWriter, r *http.Request, s3 http.Handler) bool {
 				if isLock(http.MethodGet)(r) {

@@ -292,14 +292,14 @@ func TestBlackBoxBindings(t *testing.T) {
 		option func(*call)
 		says   string
 	}{
-		"a file":   {change: func(p *project, _ ended) { p.write("modules/x/main.tf", "# new") }, says: "the files of the repository has changed"},
-		"the code": {change: func(p *project, _ ended) { p.write("environments/test/more.tf", "") }, says: "the files of the repository"},
+		"a file":   {change: func(p *project, _ ended) { p.write("modules/x/main.tf", "# new") }, says: "a file of the repository has changed"},
+		"the code": {change: func(p *project, _ ended) { p.write("environments/test/more.tf", "") }, says: "a file of the repository"},
 		"the right to run it": {change: func(p *project, _ ended) {
 			if err := os.Chmod(filepath.Join(p.dir, "environments/test/main.tf"), 0o755); err != nil {
 				p.t.Fatal(err)
 			}
-		}, says: "the files of the repository"},
-		"a secret":                    {change: func(p *project, _ ended) { p.secret["TF_VAR_x"] = "y"; p.seal() }, says: "the files of the repository"},
+		}, says: "a file of the repository"},
+		"a secret":                    {change: func(p *project, _ ended) { p.secret["TF_VAR_x"] = "y"; p.seal() }, says: "a file of the repository"},
 		"the state, by another apply": {change: func(p *project, _ ended) { p.run("apply").must(p.t, run.Done) }, says: "the state has changed"},
 		"the state, gone": {change: func(p *project, _ ended) {
 			if err := p.bucket().Remove(p.t.Context(), "test/test.tfstate"); err != nil {

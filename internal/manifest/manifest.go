@@ -57,7 +57,7 @@ func (b Bindings) Differs(now Bindings) string {
 		}
 	}
 	if b.Inputs != now.Inputs {
-		return "the files of the repository"
+		return "a file of the repository"
 	}
 	if b.State != now.State {
 		return "the state"
