@@ -75,7 +75,7 @@ func TestBlackBoxDigest(t *testing.T) {
 	if err := p.bucket().Write(t.Context(), p.keptManifest(), []byte(readFile(t, filepath.Join(second.out, "plan/test/manifest.json")))); err != nil {
 		t.Fatal(err)
 	}
-	p.run("apply", seen(second)).must(t, run.BadInput).says(t, "and not "+second.result.Digest).startsNothing(t)
+	p.run("apply", seen(second)).must(t, run.BadInput).says(t, "not "+second.result.Digest).startsNothing(t)
 	p.run("state-list").says(t, "nothing")
 
 	third := p.run("plan", keep).must(t, run.Changes)
@@ -132,7 +132,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	p.run("approve", seen(planned), with(alice)).must(t, run.Done).says(t, "is approved by alice")
 	old := planned
 	planned = p.run("plan", keep).must(t, run.Changes)
-	p.run("approve", seen(old), with(alice)).must(t, run.BadInput).says(t, "and not "+old.result.Digest)
+	p.run("approve", seen(old), with(alice)).must(t, run.BadInput).says(t, "not "+old.result.Digest)
 	objects, err := p.bucket().List(t.Context(), "plans/test/approvals/")
 	if err != nil || len(objects) != 1 {
 		t.Fatal(objects, err)

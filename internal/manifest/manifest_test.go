@@ -166,7 +166,7 @@ func TestDiffers(t *testing.T) {
 		t.Errorf("it differs from itself: %s", name)
 	}
 	for want, change := range map[string]func(*Bindings){
-		"a file of the repository":    func(b *Bindings) { b.Inputs = "other" },
+		"a file of the repository":       func(b *Bindings) { b.Inputs = "other" },
 		"the program tofu":               func(b *Bindings) { b.Tools = map[string]string{"tofu": "other"} },
 		"the program more":               func(b *Bindings) { b.Tools["more"] = "other" },
 		"the image DEBIAN":               func(b *Bindings) { b.Images = nil },
