@@ -184,12 +184,12 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 		}
 		killed++
 		e := s.run("recover", dead).must(t, run.Done)
-		for _, unknown := range []string{"check whether", "in the cloud match", "delete one of them", "reported no ID"} {
+		for _, unknown := range []string{"check whether", "objects in the cloud match it", "but may be older", "delete one of them", "reported no ID"} {
 			if strings.Contains(e.stdout, unknown) {
 				t.Errorf("kill %d: it does not know:\n%s", killed, e.stdout)
 			}
 		}
-		found += strings.Count(e.stdout, "and the cloud has it")
+		found += strings.Count(e.stdout, "and it exists in the cloud")
 		noneTwice(fmt.Sprintf("kill %d", killed))
 	}
 	t.Logf("%d applies were killed, and %d of what was in flight was found in the clouds", killed, found)
