@@ -151,7 +151,7 @@ func TestAdopt(t *testing.T) {
 
 	// What it says after that.
 	a.shell(t, "dagger call apply --env=local").must(t).says(t, "local: No changes.")
-	a.shell(t, "dagger call secrets check").must(t).says(t, "its MAC is correct")
+	a.shell(t, "dagger call secrets check").must(t).says(t, "the MAC is correct")
 	if left := a.shell(t, "git status --porcelain").must(t).stdout; left != "" {
 		t.Errorf("git sees what nobody wrote:\n%s", left)
 	}
