@@ -109,7 +109,7 @@ func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (t
 	}
 	outputs, err := applyPlan(ctx, l)
 	if errors.Is(err, errStale) {
-		err = refusal.New("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, errStale)
+		err = refusal.New("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, err)
 	}
 	return outputs, err
 }

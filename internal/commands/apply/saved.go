@@ -61,7 +61,7 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 		}
 		err = errors.Join(l.Failed(working, "apply", e.err), doubt, hold.Stopped(working))
 		if e.stale() && len(seen.done) == 0 {
-			err = errors.Join(err, errStale)
+			err = errors.Join(errStale, err) // first, because it explains the rest
 		}
 	}
 	return errors.Join(err, lostErr, seen.hold.End(ctx, doubt == nil && lostErr == nil))
@@ -146,7 +146,7 @@ func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source se
 	}
 	outputs, err := applyPlan(ctx, l)
 	if errors.Is(err, errStale) {
-		return nil, source.Refuse(l.Run, "%s: %v", l.Name, errStale)
+		return nil, source.Refuse(l.Run, "%s: %v", l.Name, err)
 	}
 	var held *refusal.Error
 	if errors.As(err, &held) { // another run has the lock, and nothing was started

@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"slipway/internal/journal"
 	"slipway/internal/layer"
+	"slipway/internal/manifest"
 	"slipway/internal/must"
 	"slipway/internal/sealedplan"
 	"slipway/internal/testkit"
@@ -248,4 +250,9 @@ func TestBlackBoxApplyStale(t *testing.T) {
 	}
 	_, err = applyOnce(t.Context(), d.Layer, sealedplan.Plan{}, sealedplan.Source{Folder: "/plan"})
 	must.Refuse(t, err, "test: the state has changed since its plan was made, and nothing was applied", "dagger call plan-files --env=test export")
+
+	// What else went wrong is said, too.
+	must.Do(t, os.Mkdir(filepath.Join(d.Dir, "errored.tfstate"), 0o755))
+	_, err = applyOnce(t.Context(), d.Layer, sealedplan.Plan{Manifest: manifest.Manifest{RunID: "again"}}, sealedplan.Source{Folder: "/plan"})
+	must.Fail(t, err, "test: the state has changed since its plan was made", "errored.tfstate is not a regular file")
 }
