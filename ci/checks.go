@@ -43,7 +43,7 @@ func (m *Slipway) Lint(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	golang, err := m.golang(ctx)
+	golang, err := m.golang()
 	if err != nil {
 		return "", err
 	}

@@ -10,12 +10,14 @@ import (
 //
 // `dagger call cloudsim up` serves it on port 9000 for inspection. Its data survives the call; a
 // second call at the same time waits until the first has ended.
+//
+// +cache="session"
 func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 	program, err := m.cloudsimProgram(ctx)
 	if err != nil {
 		return nil, err
 	}
-	debian, err := m.image(ctx, "DEBIAN")
+	debian, err := m.image("DEBIAN")
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (m *Slipway) targetWithMachine(ctx context.Context, env string) (*target, e
 	if err != nil {
 		return nil, err
 	}
-	debian, err := m.image(ctx, "DEBIAN")
+	debian, err := m.image("DEBIAN")
 	if err != nil {
 		return nil, err
 	}

@@ -57,14 +57,18 @@ func convertSlice[I any, O any](in []I, f func(I) O) []O {
 
 func (r Slipway) MarshalJSON() ([]byte, error) {
 	var concrete struct {
-		Source    *dagger.Directory
-		AgeKey    *dagger.Secret
-		PinsFile  *dagger.File
-		Goproxy   string
-		LocalData string
+		Source       *dagger.Directory
+		AgeKey       *dagger.Secret
+		SourceIsOurs bool
+		Fetched      bool
+		PinsFile     string
+		Goproxy      string
+		LocalData    string
 	}
 	concrete.Source = r.Source
 	concrete.AgeKey = r.AgeKey
+	concrete.SourceIsOurs = r.SourceIsOurs
+	concrete.Fetched = r.Fetched
 	concrete.PinsFile = r.PinsFile
 	concrete.Goproxy = r.Goproxy
 	concrete.LocalData = r.LocalData
@@ -73,11 +77,13 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 
 func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
-		Source    *dagger.Directory
-		AgeKey    *dagger.Secret
-		PinsFile  *dagger.File
-		Goproxy   string
-		LocalData string
+		Source       *dagger.Directory
+		AgeKey       *dagger.Secret
+		SourceIsOurs bool
+		Fetched      bool
+		PinsFile     string
+		Goproxy      string
+		LocalData    string
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
@@ -85,9 +91,31 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	}
 	r.Source = concrete.Source
 	r.AgeKey = concrete.AgeKey
+	r.SourceIsOurs = concrete.SourceIsOurs
+	r.Fetched = concrete.Fetched
 	r.PinsFile = concrete.PinsFile
 	r.Goproxy = concrete.Goproxy
 	r.LocalData = concrete.LocalData
+	return nil
+}
+
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -112,26 +140,6 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	}
 	r.Container = concrete.Container
 	r.Pins = concrete.Pins
-	return nil
-}
-
-func (r Secrets) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Secrets) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -1042,7 +1050,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg localData", err))
 				}
 			}
-			return New(source, ageKey, pins, goproxy, localData), nil
+			return New(ctx, source, ageKey, pins, goproxy, localData)
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

@@ -2,7 +2,11 @@
 // infrastructure: the same call on a laptop, in CI and in a nightly job.
 package main
 
-import "dagger/slipway/internal/dagger"
+import (
+	"context"
+
+	"dagger/slipway/internal/dagger"
+)
 
 // Slipway contains what all functions share. Defaults for its arguments can be set in .env, under
 // the argument's name in capitals.
@@ -12,14 +16,20 @@ type Slipway struct {
 	// +private
 	AgeKey *dagger.Secret
 	// +private
-	PinsFile *dagger.File
+	SourceIsOurs bool // source is the repository that this module is in
+	// +private
+	Fetched bool // the module was loaded by its git address
+	// +private
+	PinsFile string // its text
 	// +private
 	Goproxy string
 	// +private
 	LocalData string
 }
 
+// New is cached by what it is given. What each call would otherwise look up again belongs here.
 func New(
+	ctx context.Context,
 	// Repository with environments/, modules/ and credentials/.
 	//
 	// +defaultPath="/"
@@ -41,9 +51,24 @@ func New(
 	//
 	// +default="slipway-local"
 	localData string,
-) *Slipway {
+) (*Slipway, error) {
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
 	}
-	return &Slipway{Source: source, AgeKey: ageKey, PinsFile: pins, Goproxy: goproxy, LocalData: localData}
+	text, err := pins.Contents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := isOurs(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	fetched, err := dag.CurrentModule().Source().Exists(ctx, "by-git")
+	if err != nil {
+		return nil, err
+	}
+	return &Slipway{
+		Source: source, SourceIsOurs: ours, Fetched: fetched,
+		AgeKey: ageKey, PinsFile: text, Goproxy: goproxy, LocalData: localData,
+	}, nil
 }

@@ -11,30 +11,22 @@ import (
 //
 // Called by its git address, `-m github.com/…`, the module is given its own repository as
 // the default of `source`. To check or apply the examples there would look like success.
-func (m *Slipway) repository(ctx context.Context) (*dagger.Directory, error) {
-	fetched, err := dag.CurrentModule().Source().Exists(ctx, "by-git")
-	if err != nil || !fetched {
-		return m.Source, err
-	}
-	own, err := m.sourceIsOurs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if own {
+func (m *Slipway) repository() (*dagger.Directory, error) {
+	if m.Fetched && m.SourceIsOurs {
 		return nil, errors.New("the module was called by its address and was given no repository of yours to work on\n" +
 			"hint: call it with --source=. or, once, run dagger init --blueprint=ADDRESS in your repository and leave -m away")
 	}
 	return m.Source, nil
 }
 
-// sourceIsOurs says whether `source` is the repository that this module is in.
-func (m *Slipway) sourceIsOurs(ctx context.Context) (bool, error) {
+// isOurs reports whether source is the repository that this module is in.
+func isOurs(ctx context.Context, source *dagger.Directory) (bool, error) {
 	const name = "dagger.json"
-	there, err := m.Source.Exists(ctx, name)
+	there, err := source.Exists(ctx, name)
 	if err != nil || !there {
 		return false, err
 	}
-	theirs, err := m.Source.File(name).Contents(ctx)
+	theirs, err := source.File(name).Contents(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -14,7 +14,9 @@ func (m *Slipway) runner(ctx context.Context) (*dagger.File, error) {
 
 // Runner is the image of the stage runner and of the simulated cloud, for publishing.
 //
-// With a pins file that names it as RUNNER, a new engine need not build them.
+// With a pins file that names it as RUNNER, a new engine need not build them, nor pull the Go image.
+//
+// +cache="session"
 func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	runner, err := m.runner(ctx)
 	if err != nil {
@@ -24,7 +26,14 @@ func (m *Slipway) Runner(ctx context.Context) (*dagger.Container, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dag.Container().WithFile(programs+"slipway", runner).WithFile(programs+"cloudsim", cloudsim), nil
+	certificates, err := m.certificates()
+	if err != nil {
+		return nil, err
+	}
+	return dag.Container().
+		WithFile(certificatesFile, certificates).
+		WithFile(programs+"slipway", runner).
+		WithFile(programs+"cloudsim", cloudsim), nil
 }
 
 // programs is the folder of our own programs in every image.
@@ -33,14 +42,10 @@ const programs = "/usr/local/bin/"
 // program is one of our own, from the image that the pins file names, or built
 // from the Go files of folders.
 func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...string) (*dagger.File, error) {
-	pinned, err := m.pinned(ctx, "RUNNER")
-	if err != nil {
-		return nil, err
+	if published := m.pinned("RUNNER"); published != "" {
+		return dag.Container().From(published).File(programs + name), nil
 	}
-	if pinned != "" {
-		return dag.Container().From(pinned).File(programs + name), nil
-	}
-	golang, err := m.golang(ctx)
+	golang, err := m.golang()
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +62,8 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 }
 
 // golang is the Go toolchain with the caches that all builds share.
-func (m *Slipway) golang(ctx context.Context) (*dagger.Container, error) {
-	golang, err := m.image(ctx, "GOLANG")
+func (m *Slipway) golang() (*dagger.Container, error) {
+	golang, err := m.image("GOLANG")
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,8 @@ func (m *Slipway) golang(ctx context.Context) (*dagger.Container, error) {
 //
 // They are written to a folder of this call and read back. Only that has the engine know them by
 // their content: otherwise each change of the module, even of ci/, would build everything again.
+// The folder is gone when the call ends, so a function must not return what is built from it to
+// a later session's cache: such a function has +cache="session".
 func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) {
 	include := []string{"go.mod", "go.sum"}
 	for _, folder := range folders {

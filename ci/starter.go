@@ -41,11 +41,7 @@ func (m *Slipway) Starter(
 	// Environment to begin with: local needs no cloud account, test is on OVH.
 	env string,
 ) (*dagger.Changeset, error) {
-	ours, err := m.sourceIsOurs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !ours {
+	if !m.SourceIsOurs {
 		return nil, errors.New("the starter files are in Slipway's own repository, and this call works on another\n" +
 			"hint: dagger -m ADDRESS call starter --into=. --env=" + env + ", with the ADDRESS that dagger.json has as source of the blueprint")
 	}

@@ -33,7 +33,7 @@ func (m *Slipway) target(ctx context.Context, env string) (*target, error) {
 
 // targetWithoutKey is for the commands that need no secret.
 func (m *Slipway) targetWithoutKey(ctx context.Context) (*target, error) {
-	repository, err := m.repository(ctx)
+	repository, err := m.repository()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (m *Slipway) targetWithoutKey(ctx context.Context) (*target, error) {
 	}
 	return &target{repository: repository, container: toolchain.Container.
 		WithMountedDirectory("/repo", repository).
-		WithMountedFile("/run/pins.env", m.PinsFile).
+		WithMountedFile("/run/pins.env", dag.File("pins.env", m.PinsFile)).
 		WithMountedTemp("/work")}, nil
 }
 

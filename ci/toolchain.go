@@ -15,16 +15,18 @@ type Toolchain struct {
 }
 
 // Toolchain builds the tools' container from the pins.
+//
+// +cache="session"
 func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
-	debian, err := m.image(ctx, "DEBIAN")
+	debian, err := m.image("DEBIAN")
 	if err != nil {
 		return nil, err
 	}
-	golang, err := m.image(ctx, "GOLANG")
+	certificates, err := m.certificates()
 	if err != nil {
 		return nil, err
 	}
-	opentofu, err := m.image(ctx, "OPENTOFU")
+	opentofu, err := m.image("OPENTOFU")
 	if err != nil {
 		return nil, err
 	}
@@ -32,22 +34,32 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	providers, err := m.pinned(ctx, "PROVIDERS")
-	if err != nil {
-		return nil, err
-	}
-	const certificates = "/etc/ssl/certs/ca-certificates.crt"
+	providers := m.pinned("PROVIDERS")
 	container := debian.
-		// Debian's slim image has no certificates, and installing them would not be reproducible.
-		WithFile(certificates, golang.File(certificates)).
-		WithFile("/usr/local/bin/tofu", opentofu.File("/usr/local/bin/tofu")).
-		WithFile("/usr/local/bin/slipway", runner)
+		WithFile(certificatesFile, certificates).
+		WithFile(programs+"tofu", opentofu.File("/usr/local/bin/tofu")).
+		WithFile(programs+"slipway", runner)
 	if providers != "" {
 		// For a machine that reaches no registry. OpenTofu looks here by default, under the name of
 		// its ancestor.
 		container = container.WithMountedDirectory("/usr/local/share/terraform/plugins", dag.Container().From(providers).Rootfs())
 	}
-	return &Toolchain{Pins: m.PinsFile, Container: container}, nil
+	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container}, nil
+}
+
+const certificatesFile = "/etc/ssl/certs/ca-certificates.crt"
+
+// certificates are those of the certificate authorities. Debian's slim image has none, and
+// installing them would not be reproducible.
+func (m *Slipway) certificates() (*dagger.File, error) {
+	if published := m.pinned("RUNNER"); published != "" {
+		return dag.Container().From(published).File(certificatesFile), nil // the Go image is much larger
+	}
+	golang, err := m.image("GOLANG")
+	if err != nil {
+		return nil, err
+	}
+	return golang.File(certificatesFile), nil
 }
 
 // Versions runs every tool and prints its version beside its pin. It fails if a version is not the

@@ -45,6 +45,45 @@ func uncached(file *ast.File) (cached []string, seen int) {
 	return cached, seen
 }
 
+// returnsObject reports whether a function returns more than text.
+func returnsObject(f *ast.FuncDecl) bool {
+	if f.Type.Results == nil || len(f.Type.Results.List) == 0 {
+		return false
+	}
+	_, pointer := f.Type.Results.List[0].Type.(*ast.StarExpr)
+	return pointer
+}
+
+// Dagger keeps a function's result for a week unless the function says otherwise. An object that
+// is built from a folder of its call cannot be loaded when that call has ended.
+func TestObjectsAreNotKept(t *testing.T) {
+	paths, err := filepath.Glob("../../ci/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			// The functions of secrets hold only what the module was given.
+			if !ok || f.Recv == nil || !f.Name.IsExported() || !returnsObject(f) || f.Name.Name == "Secrets" {
+				continue
+			}
+			seen++
+			if !strings.Contains(f.Doc.Text(), "+cache=") {
+				t.Errorf("%s: %s returns an object and says nothing about the cache", path, f.Name.Name)
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("only %d functions return an object", seen)
+	}
+}
+
 // No function that reaches out is answered from Dagger's cache: it would say that
 // it had planned or applied, and would not have.
 func TestEffectsAreNotCached(t *testing.T) {
