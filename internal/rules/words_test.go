@@ -41,11 +41,6 @@ var banned = []phrase{
 	{`was made, and is|made, and could not`, `was created`},
 	{`brings? state and (?:cloud|world) together`, `makes state and cloud agree`},
 	{`could be it`, `matches`},
-}
-
-// bannedInGo are phrases that only Go files are free of so far. A phrase moves to the list above when
-// the documentation is free of it, too.
-var bannedInGo = []phrase{
 	{`anew`, `again, or recreated`},
 	{`let us in`, `accepted our login`},
 	{`keeps? (?:a|no) lock`, `has locks, or has no working locks`},
@@ -123,11 +118,7 @@ func TestWords(t *testing.T) {
 			return err
 		}
 		seen++
-		phrases := banned
-		if filepath.Ext(name) == ".go" {
-			phrases = slices.Concat(banned, bannedInGo)
-		}
-		for _, b := range blemishes(text, phrases) {
+		for _, b := range blemishes(text, banned) {
 			t.Errorf("%s:%d: %q sounds translated: write %s", name, b.line, b.text, b.instead)
 		}
 		return nil
