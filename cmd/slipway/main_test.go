@@ -66,3 +66,50 @@ func TestHelp(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, stdout.String())
 	}
 }
+
+// Each command has the flags that the module in ci/ gives it, and no others.
+func TestFlags(t *testing.T) {
+	const shared, onEnvironment = "deadline identity out pins repo run-id work", "env layer"
+	for name, own := range map[string]string{
+		"up": "", "bootstrap": "", "drift": "", "output": "", "state-list": "", "status": "", "start": "",
+		"plan":    "base commit keep plan-lifetime",
+		"approve": "digest plan signature signing-key",
+		"apply":   "allow-destroy digest plan reviewed",
+		"destroy": "allow-destroy confirm",
+		"down":    "allow-destroy confirm",
+		"stop":    "confirm",
+		"ssh":     "host",
+		"recover": "from seen",
+		"unlock":  "lock-id",
+	} {
+		checkFlags(t, name, shared+" "+onEnvironment+" "+own)
+	}
+	for name, own := range map[string]string{
+		"environments": "", "fmt": "", "lint": "", "test": "", "secrets-check": "",
+		"validate": "env", "lock-providers": "env",
+		"secrets-init": "file", "secrets-set": "file value variable", "secrets-edit": "content file", "secrets-rotate": "file", "secrets-updatekeys": "file",
+		"report": "dry-run envs github results token", "drift-issues": "dry-run envs github results token",
+	} {
+		checkFlags(t, name, shared+" "+own)
+	}
+}
+
+func checkFlags(t *testing.T, name, want string) {
+	t.Helper()
+	c, ok := find(name)
+	if !ok {
+		t.Errorf("there is no command %s", name)
+		return
+	}
+	var help bytes.Buffer
+	c.Usage(&help)
+	var flags []string
+	for line := range strings.Lines(help.String()) {
+		if flag, ok := strings.CutPrefix(line, "  -"); ok {
+			flags = append(flags, strings.Fields(flag)[0])
+		}
+	}
+	if wanted := slices.Sorted(slices.Values(strings.Fields(want))); !slices.Equal(flags, wanted) {
+		t.Errorf("%s has the flags %q, not %q", name, flags, wanted)
+	}
+}

@@ -23,4 +23,8 @@ func (l *Layer) Other(line []byte) { l.other(line) }
 
 func (l *Layer) ReadOutputs(data []byte) (tofu.Outputs, error) { return l.readOutputs(data) }
 
+func (l *Layer) RefuseProvider(said string, failure error) error {
+	return l.refuseProvider(said, failure)
+}
+
 func (l *Layer) Settings() (tofu.Init, error) { return l.settings() }

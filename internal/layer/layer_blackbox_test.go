@@ -74,6 +74,19 @@ func TestBlackBoxPlannedFails(t *testing.T) {
 	must.Fail(t, err, "tofu show of test failed")
 }
 
+// A warning is kept even if there is nothing to change.
+func TestBlackBoxPlanForDrift(t *testing.T) {
+	t.Parallel()
+	d := testkit.NewShop(t, testkit.ShopCode+"check \"size\" {\n  assert {\n    condition     = terraform_data.one.output == \"two\"\n    error_message = \"it is too small\"\n  }\n}\n")
+	d.Apply()
+	d.Warnings = nil
+	summary, err := d.PlanForDrift(t.Context())
+	must.Do(t, err)
+	if !summary.Empty() || !slices.Equal(d.Warnings, []string{"warning: Check block assertion failed (main.tf:15)"}) {
+		t.Errorf("%+v, warnings %q", summary, d.Warnings)
+	}
+}
+
 // Outputs are shown, those that are sensitive by name only.
 func TestBlackBoxOutputs(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,21 @@ func TestEach(t *testing.T) {
 	must.Refuse(t, layer.Each(t.Context(), v.Run, never), "runs a program", "")
 }
 
+// Credentials that no tool reads are named, in case of a misspelt variable.
+func TestNoteUnused(t *testing.T) {
+	for variable, note := range map[string]string{"TF_VAR_size": "", "SIZE": "note: SIZE not passed to tofu: no known provider reads them\n"} {
+		v := testkit.NewVault(t)
+		v.Marker = `{"version":1,"environment":"test","proof":"` + testkit.FastProof("test", testkit.Passphrase) + `"}`
+		v.With(variable, "large-for-tests")
+		must.Do(t, v.Open(t.Context()))
+		_, err := layer.All(v.Run)
+		must.Do(t, err)
+		if got := v.Progress.String(); !strings.HasSuffix(got, note) || note == "" && strings.Contains(got, "not passed") {
+			t.Errorf("%s: it says %q", variable, got)
+		}
+	}
+}
+
 // tofu gets the state's location, and must not change an existing lock file.
 func TestSettings(t *testing.T) {
 	d := testkit.New(t)

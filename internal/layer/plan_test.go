@@ -40,7 +40,7 @@ func TestReducedFails(t *testing.T) {
 // details. Nothing else is kept.
 func TestWarn(t *testing.T) {
 	d := testkit.New(t)
-	d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}}
+	d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "an error"}, {Severity: "warning", Summary: "a warning", Detail: "a value"}, {Severity: "warning", Summary: "a warning", Detail: "another"}}
 	d.Layer.Other([]byte("a line"))
 	d.Warn()
 	if text := d.Stderr.(*bytes.Buffer).String(); text != "warning: a warning\n" {

@@ -137,11 +137,16 @@ func (l *Layer) complain(text string) {
 // they may contain values that are not marked as sensitive.
 func (l *Layer) Warn() {
 	for _, d := range l.Diagnostics {
-		if d.Severity == "warning" {
-			d.Detail = ""
-			l.Warnings = append(l.Warnings, tofu.Explain(d))
-			l.Say("%s", tofu.Explain(d))
+		if d.Severity != "warning" {
+			continue
 		}
+		d.Detail = ""
+		text := tofu.Explain(d)
+		if slices.Contains(l.Warnings, text) {
+			continue // tofu reports a failed check when it refreshes and again when it plans
+		}
+		l.Warnings = append(l.Warnings, text)
+		l.Say("%s", text)
 	}
 	l.Diagnostics = nil
 	l.Printed.Reset()

@@ -25,7 +25,7 @@ func (r *Run) refuseInput() error {
 // out: the repository may be elsewhere tomorrow.
 func refuseLinks(repository string) error {
 	root, err := os.OpenRoot(repository)
-	if errors.Is(err, fs.ErrNotExist) || repository == "" {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the command needs no repository
 	}
 	if err != nil {
@@ -70,6 +70,6 @@ func RefuseProxies(get func(string) string) error {
 }
 
 func loopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	address, _ := netip.ParseAddr(host) // a name is the zero address, which is not loopback
+	return host == "localhost" || address.IsLoopback()
 }

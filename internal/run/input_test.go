@@ -67,13 +67,24 @@ func TestRefuseLinks(t *testing.T) {
 	}
 }
 
+// Some commands need no repository.
+func TestNoRepository(t *testing.T) {
+	for _, repository := range []string{"", filepath.Join(t.TempDir(), "none")} {
+		var stderr bytes.Buffer
+		code := run.Main(t.Context(), run.Command{Name: "probe", Run: func(context.Context, *run.Run) error { return nil }}, run.Options{Repository: repository, Out: t.TempDir(), Stdout: &stderr, Stderr: &stderr})
+		if code != run.Done || stderr.Len() > 0 {
+			t.Errorf("%q: exit code %d: %s", repository, code, stderr.String())
+		}
+	}
+}
+
 // A password goes to no proxy without encryption.
 func TestRefuseProxies(t *testing.T) {
 	for _, c := range []struct {
 		proxy   string
 		refused bool
 	}{
-		{"", false}, {"http://proxy.example.org:3128", false}, {"https://me:canary@proxy.example.org", false},
+		{"", false}, {"http://%zz", false}, {"http://proxy.example.org:3128", false}, {"https://me:canary@proxy.example.org", false},
 		{"http://me:canary@127.0.0.1:3128", false}, {"http://me:canary@localhost:3128", false}, {"http://me:canary@[::1]:3128", false},
 		{"http://me:canary@proxy.example.org:3128", true}, {"http://me@192.0.2.1:3128", true}, {"socks5://me:canary@proxy.example.org", true},
 	} {

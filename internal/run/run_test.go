@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/getsops/sops/v3/logging"
 
 	"slipway/internal/journal"
 	"slipway/internal/must"
@@ -196,5 +199,22 @@ func TestSummary(t *testing.T) {
 	must.Do(t, err)
 	if string(data) != "of its own" {
 		t.Errorf("the summary is %s", data)
+	}
+}
+
+// The sops library logs what it reads. Its log is masked like all output.
+func TestLibraryLogs(t *testing.T) {
+	const canary = "canary-in-a-log-Kq7Zt2"
+	var stderr bytes.Buffer
+	c := run.Command{Name: "probe", Run: func(_ context.Context, r *run.Run) error {
+		r.Mask.Add(canary)
+		for _, logger := range logging.Loggers {
+			logger.Warn("it is " + canary)
+		}
+		return nil
+	}}
+	code := run.Main(t.Context(), c, run.Options{Out: t.TempDir(), Stdout: io.Discard, Stderr: &stderr})
+	if code != run.Done || !strings.Contains(stderr.String(), "it is ***") || strings.Contains(stderr.String(), canary) {
+		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 }

@@ -250,3 +250,18 @@ func TestPlanCommand(t *testing.T) {
 		}
 	}
 }
+
+// A hint repeats the options of the command.
+func TestOptions(t *testing.T) {
+	for want, c := range map[string]struct{ layer, folder string }{
+		"":                                       {},
+		" --layer=test/net":                      {layer: "test/net"},
+		" --plan=.slipway/plan":                  {folder: "/plan"},
+		" --layer=test/net --plan=.slipway/plan": {layer: "test/net", folder: "/plan"},
+	} {
+		r := &run.Run{Options: run.Options{Env: "test", OnlyLayer: c.layer}}
+		if got := (&Source{Folder: c.folder}).Options(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -62,6 +62,17 @@ func (c *clone) copied() (digest string, files []string) {
 	return inputs, files
 }
 
+// The digest does not depend on the order in which environment.yaml lists its credentials.
+func TestDigestOfCredentials(t *testing.T) {
+	c := newClone(t)
+	want, _ := c.copied()
+	e := c.Environment
+	e.CredentialFiles, e.PlanCredentialFiles = []string{"credentials/plan.enc.env"}, []string{"credentials/test.enc.env", "credentials/plan.enc.env"}
+	if got, _ := c.copied(); got != want {
+		t.Errorf("%s and %s", got, want)
+	}
+}
+
 // The tools get the code, but not the history, leftovers, credentials or other environments.
 func TestCopyLeavesBehind(t *testing.T) {
 	c := newClone(t)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"slipway/internal/environment"
 	"slipway/internal/foreign"
@@ -57,10 +56,7 @@ func RefuseFetched(r *run.Run, e *environment.Environment, dir, data string) err
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
-			f.File = strings.TrimPrefix(f.File, "repository/")
-			findings = append(findings, f)
-		}
+		findings = append(findings, found...)
 	}
 	return foreign.Judge(slices.Compact(findings), e)
 }

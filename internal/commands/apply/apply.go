@@ -107,6 +107,11 @@ func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (t
 	if err := onlyAllowed(l, summary, o); err != nil {
 		return nil, err
 	}
+	return applyOwn(ctx, l)
+}
+
+// applyOwn applies the plan that this run has made.
+func applyOwn(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 	outputs, err := applyPlan(ctx, l)
 	if errors.Is(err, errStale) {
 		err = refusal.New("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, err)

@@ -51,3 +51,15 @@ func TestEnding(t *testing.T) {
 		}
 	}
 }
+
+// Only an error of tofu's says that its plan is stale.
+func TestStale(t *testing.T) {
+	for want, d := range map[bool]tofu.Diagnostic{
+		true:  {Severity: "error", Summary: "Saved plan is stale"},
+		false: {Severity: "warning", Summary: "Saved plan is stale"},
+	} {
+		if got := (ending{diagnostics: []tofu.Diagnostic{d}}).stale(); got != want {
+			t.Errorf("%+v: %v", d, got)
+		}
+	}
+}

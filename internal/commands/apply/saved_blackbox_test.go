@@ -248,6 +248,8 @@ func TestBlackBoxApplyStale(t *testing.T) {
 	if keys, lock := d.Journals(), d.LockID(); len(keys) > 0 || lock != "" {
 		t.Errorf("it leaves %q and the lock %q", keys, lock)
 	}
+	_, err = applyOwn(t.Context(), d.Layer)
+	must.Refuse(t, err, "test: the state has changed since its plan was made, and nothing was applied", "repeat it: dagger call apply --env=test")
 	_, err = applyOnce(t.Context(), d.Layer, sealedplan.Plan{}, sealedplan.Source{Folder: "/plan"})
 	must.Refuse(t, err, "test: the state has changed since its plan was made, and nothing was applied", "dagger call plan-files --env=test export")
 
