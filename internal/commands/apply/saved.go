@@ -43,7 +43,7 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 	}
 	e.diagnostics = l.Diagnostics
 	doubt := e.doubt()
-	if doubt == nil && len(seen.done) > 0 && l.Store != nil && !errors.Is(e.err, tofu.ErrNotStarted) {
+	if doubt == nil && len(seen.done) > 0 && l.Store != nil {
 		doubt = unrecorded(ctx, l, seen.done)
 	}
 	if doubt != nil {

@@ -169,6 +169,24 @@ func TestCloseApply(t *testing.T) {
 	}
 }
 
+// A plan that did something was not stale, whatever tofu says.
+func TestCloseApplyStale(t *testing.T) {
+	for name, c := range map[string]struct {
+		done  []journal.Entry
+		stale bool
+	}{
+		"nothing was done":   {stale: true},
+		"something was done": {done: []journal.Entry{{Kind: journal.Complete, Address: "a.b", Action: "create"}}},
+	} {
+		d := testkit.New(t)
+		d.Diagnostics = []tofu.Diagnostic{{Severity: "error", Summary: "Saved plan is stale"}}
+		err := closeApply(t.Context(), t.Context(), d.Layer, &recorder{done: c.done}, ending{code: 1})
+		if err == nil || errors.Is(err, errStale) != c.stale {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A plan is applied once. One that another run's lock has kept from being begun can be applied
 // later.
 func TestApplyOnce(t *testing.T) {

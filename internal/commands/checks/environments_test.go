@@ -45,6 +45,44 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// The table has a row for every environment. The run fails if one of them has errors.
+func TestEnvironmentsTable(t *testing.T) {
+	repository := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(repository, name)
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	const s3 = "state:\n  s3: {bucket: state-of-tests, region: us-east-1, endpoint: \"https://s3.example.org\"}\n"
+	write("credentials/common.enc.env", "")
+	write("environments/prod/environment.yaml", "description: The real one\nprotected: true\ncredentials: [common, prod]\nlayers: [{path: net}, {path: app}]\n"+s3)
+	write("environments/prod/net/main.tf", "")
+	write("environments/prod/app/main.tf", "")
+	write("environments/test/environment.yaml", "description: A trial\ncredentials: [common]\n"+s3)
+	write("environments/test/main.tf", "")
+	listed := func() (table, said string, code int) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		code = run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
+		return stdout.String(), stderr.String(), code
+	}
+	const rows = "prod  yes        missing      net, app  The real one\n" +
+		"test  no         there        test      A trial\n"
+	table, said, code := listed()
+	if want := "NAME  PROTECTED  CREDENTIALS  LAYERS    DESCRIPTION\n" + rows; table != want || code != run.Done {
+		t.Errorf("exit code %d: %s\n%s\nnot\n%s", code, said, table, want)
+	}
+	write("environments/u/environment.yaml", "x")
+	if _, said, code = listed(); code != run.BadInput || !strings.Contains(said, "environments/u/environment.yaml") || strings.Contains(said, "more with errors") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	write("environments/v/environment.yaml", "x")
+	if _, said, code = listed(); code != run.BadInput || !strings.Contains(said, "environments/u/environment.yaml") || !strings.Contains(said, "(and 1 more with errors)") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
 // The list names every environment that has a file, also one whose file is wrong.
 func TestEnvironmentNames(t *testing.T) {
 	repository, out := t.TempDir(), t.TempDir()
