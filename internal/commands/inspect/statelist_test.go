@@ -33,3 +33,9 @@ func TestListNoState(t *testing.T) {
 	must.Do(t, listState(t.Context(), d.Layer))
 	d.Says("test: nothing\n")
 }
+
+// A list that could not be made is not an empty one.
+func TestListStateFails(t *testing.T) {
+	testkit.WithoutTofu(t)
+	must.NotStarted(t, listState(t.Context(), testkit.New(t).Layer), "state")
+}
