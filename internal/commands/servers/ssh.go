@@ -40,6 +40,11 @@ func logIn(ctx context.Context, r *run.Run, host string) error {
 	if err != nil {
 		return err
 	}
+	return openShell(ctx, r, all, host)
+}
+
+// openShell opens a shell on the named host, or on the only one.
+func openShell(ctx context.Context, r *run.Run, all []remote.Host, host string) error {
 	h, err := choose(r, all, host)
 	if err != nil {
 		return err

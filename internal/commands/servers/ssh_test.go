@@ -1,12 +1,20 @@
 package servers
 
 import (
+	"crypto/ed25519"
+	"encoding/pem"
 	"errors"
+	"net"
 	"testing"
 
+	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/hosts"
+	"slipway/internal/must"
 	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 // The one host is meant, and of several the one that is named.
@@ -19,6 +27,7 @@ func TestChosen(t *testing.T) {
 	}{
 		"the only one":       {1, "", "db"},
 		"by name":            {2, "web", "web"},
+		"another than it":    {1, "web", `environment test has no host "web"; its hosts are db`},
 		"several":            {2, "", "environment test has several hosts: db, web"},
 		"a name that is not": {2, "wbe", `environment test has no host "wbe"; its hosts are db, web`},
 		"none":               {0, "", "environment test has no hosts: no layer has an output ansible_inventory"},
@@ -36,4 +45,33 @@ func TestChosen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without the layers there are no hosts.
+func TestLogInFails(t *testing.T) {
+	testkit.WithoutTofu(t)
+	d := testkit.New(t)
+	d.WithCode("")
+	must.NotStarted(t, logIn(t.Context(), d.Opened(), ""), "init")
+}
+
+// A shell needs a host, a key, and a server that answers.
+func TestOpenShellFails(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must.Do(t, err)
+	closed := listener.Addr().(*net.TCPAddr).Port
+	must.Do(t, listener.Close())
+	one := []remote.Host{{Name: "web", Address: "127.0.0.1", Port: closed, User: "debian", KnownHosts: "127.0.0.1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}
+	_, private, err := ed25519.GenerateKey(nil)
+	must.Do(t, err)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	must.Do(t, err)
+
+	d := testkit.New(t)
+	must.Refuse(t, openShell(t.Context(), d.Run, nil, ""), "environment test has no hosts", "dagger call apply --env=test")
+	must.Refuse(t, openShell(t.Context(), d.Run, one, ""), "have no SSH_PRIVATE_KEY", "--variable=SSH_PRIVATE_KEY")
+	d.Credentials = map[string]string{hosts.OperatorKey: "canary"}
+	must.Refuse(t, openShell(t.Context(), d.Run, one, ""), "is not a private key", "--variable=SSH_PRIVATE_KEY")
+	d.Credentials[hosts.OperatorKey] = string(pem.EncodeToMemory(block))
+	must.Fail(t, openShell(t.Context(), d.Run, one, ""), "log in to web at 127.0.0.1: ", "connection refused")
 }
