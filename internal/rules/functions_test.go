@@ -13,6 +13,22 @@ import (
 // effects are the helpers in ci/ by which a function reaches out of the engine.
 var effects = []string{"call", "report", "runUncached", "planned", "toGitHub", "driftOf", "change", "changes", "Terminal"}
 
+// moduleFiles parses the Dagger module's files.
+func moduleFiles(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	paths, err := filepath.Glob("../../ci/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*ast.File{}
+	for _, path := range paths {
+		if files[path], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
 // uncached lists the exported functions in a file of ci/ that reach out and may be
 // answered from the cache.
 func uncached(file *ast.File) (cached []string, seen int) {
@@ -57,16 +73,8 @@ func returnsObject(f *ast.FuncDecl) bool {
 // Dagger keeps a function's result for a week unless the function says otherwise. An object that
 // is built from a folder of its call cannot be loaded when that call has ended.
 func TestObjectsAreNotKept(t *testing.T) {
-	paths, err := filepath.Glob("../../ci/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := 0
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for path, file := range moduleFiles(t) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			// The functions of secrets hold only what the module was given.
@@ -87,16 +95,8 @@ func TestObjectsAreNotKept(t *testing.T) {
 // No function that reaches out is answered from Dagger's cache: it would say that
 // it had planned or applied, and would not have.
 func TestEffectsAreNotCached(t *testing.T) {
-	paths, err := filepath.Glob("../../ci/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := 0
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for path, file := range moduleFiles(t) {
 		cached, n := uncached(file)
 		seen += n
 		for _, name := range cached {
