@@ -3,6 +3,7 @@ package marker
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"strings"
@@ -95,5 +96,25 @@ func BenchmarkMarker(b *testing.B) {
 	}
 	for b.Loop() {
 		m.ProvedBy("first")
+	}
+}
+
+// A marker that no version of Slipway writes is refused.
+func TestReadRefuses(t *testing.T) {
+	salt := base64.RawStdEncoding.EncodeToString(make([]byte, saltBytes))
+	whole := base64.StdEncoding.EncodeToString(make([]byte, saltBytes))
+	for name, text := range map[string]string{
+		"no JSON":             `{"version":2`,
+		"version 1 with salt": `{"version":1,"environment":"prod","salt":"` + whole + `","proof":"x"}`,
+		"version 2 without":   `{"version":2,"environment":"prod","proof":"x"}`,
+		"a short salt":        `{"version":2,"environment":"prod","salt":"AAAA","proof":"x"}`,
+		"a damaged salt":      `{"version":2,"environment":"prod","salt":"` + salt + `!","proof":"x"}`,
+		"a salt, and more":    `{"version":2,"environment":"prod","salt":"` + whole + `!","proof":"x"}`,
+		"version 3":           `{"version":3,"environment":"prod","salt":"` + whole + `","proof":"x"}`,
+		"version 0":           `{"environment":"prod","salt":"` + whole + `","proof":"x"}`,
+	} {
+		if m, err := Read([]byte(text)); err == nil || m != (Marker{}) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
 	}
 }
