@@ -38,7 +38,7 @@ func made(change *tfjson.Change, allowed rules) []Value {
 	_, after, _ := attributes(change)
 	var names []string
 	for name, value := range after {
-		if allowed.has(name) && !empty(value) {
+		if !empty(value) {
 			names = append(names, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	tfjson "github.com/hashicorp/terraform-json"
 )
 
 // lines writes values as they are shown, one per line.
@@ -203,5 +204,22 @@ func TestAttribute(t *testing.T) {
 		if got := (Value{Path: path}).Attribute(); got != want {
 			t.Errorf("%q is of %q, want %q", path, got, want)
 		}
+	}
+}
+
+// What is created shows its values in the order of their names.
+func TestMade(t *testing.T) {
+	after := map[string]any{"id": "secret"}
+	var want strings.Builder
+	allowed := rules{}
+	for _, name := range strings.Split("abcdefghij", "") {
+		after[name], allowed[name] = "x", everything
+		want.WriteString(name + ": x\n")
+	}
+	if diff := cmp.Diff(want.String(), lines(made(&tfjson.Change{After: after}, allowed))); diff != "" {
+		t.Error(diff)
+	}
+	if values := made(&tfjson.Change{After: after}, nil); values != nil {
+		t.Errorf("without a rule it shows %+v", values)
 	}
 }
