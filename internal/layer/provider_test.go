@@ -30,7 +30,7 @@ func TestRefuseProvider(t *testing.T) {
 	must.Refuse(t, here(another), "this machine builds its own from source", "use a machine that reaches the registry, one without PINS in .env")
 	for _, refuse := range []func(string) error{elsewhere, here} {
 		must.Refuse(t, refuse(missing), "the lock file of test does not match the providers", lock)
-		if err := refuse("no such host"); err != failure {
+		if err := refuse("no such host"); !errors.Is(err, failure) {
 			t.Errorf("got %v", err)
 		}
 	}
