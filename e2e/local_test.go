@@ -596,7 +596,7 @@ func TestSecrets(t *testing.T) {
 	}
 	// Dagger keeps the constructor's result, with the address of the key, and reads the file each time.
 	c.file(t, c.identity, other.String()+"\n")
-	c.call(t, "secrets", "check").refuses(t, "not to "+other.Recipient().String())
+	c.call(t, "plan", "--env=local").refuses(t, "not to "+other.Recipient().String())
 	c.file(t, c.identity, c.key.String()+"\n")
 	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+c.key.Recipient().String()+","+other.Recipient().String()+"\n")
 	c.call(t, "secrets", "check").refuses(t, "and .sops.yaml names", "hint: dagger call secrets update-keys --file=credentials/local.enc.env")
