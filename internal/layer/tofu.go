@@ -136,18 +136,20 @@ func (l *Layer) complain(text string) {
 // Warn shows and keeps the warnings of a command that succeeded. Their details are dropped, because
 // they may contain values that are not marked as sensitive.
 func (l *Layer) Warn() {
+	var said []string // tofu reports a failed check when it refreshes and again when it plans
 	for _, d := range l.Diagnostics {
 		if d.Severity != "warning" {
 			continue
 		}
 		d.Detail = ""
 		text := tofu.Explain(d)
-		if slices.Contains(l.Warnings, text) {
-			continue // tofu reports a failed check when it refreshes and again when it plans
+		if slices.Contains(said, text) {
+			continue
 		}
-		l.Warnings = append(l.Warnings, text)
+		said = append(said, text)
 		l.Say("%s", text)
 	}
+	l.Warnings = append(l.Warnings, said...)
 	l.Diagnostics = nil
 	l.Printed.Reset()
 }
