@@ -104,7 +104,7 @@ func TestBlackBoxDriftLeft(t *testing.T) {
 	}
 	c.call(http.MethodPut, "/network/v2.0/networks/"+list.Networks[0].ID, `{"network": {"name": "another"}}`, http.StatusOK)
 	p.run("plan").must(t, run.Done).says(t, "No changes")
-	p.run("drift").must(t, run.Done).says(t, "openstack_networking_network_v2.one")
+	p.run("drift").must(t, run.Done).says(t, "openstack_networking_network_v2.one was changed (name: one → another) in the cloud")
 }
 
 // Two plans in a row start the provider each time, and its secrets stay with it.

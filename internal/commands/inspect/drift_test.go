@@ -25,7 +25,12 @@ func TestDriftUnopened(t *testing.T) {
 	folder := filepath.Join(repository, "environments/broken")
 	must.Do(t, os.MkdirAll(folder, 0o755))
 	must.Do(t, os.WriteFile(filepath.Join(folder, "environment.yaml"), []byte("state: {}\n"), 0o600))
-	code := run.Main(t.Context(), Drift(), run.Options{Env: "broken", Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr})
+	code := run.Main(t.Context(), Drift(), run.Options{Env: "none", Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr})
+	if check := readCheck(t, out); code != run.BadInput || check.Status != drift.Unchecked || check.Error != `there is no environment "none"` {
+		t.Errorf("exit code %d: it leaves %+v", code, check)
+	}
+	stdout.Reset()
+	code = run.Main(t.Context(), Drift(), run.Options{Env: "broken", Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr})
 	if code != run.BadInput || stdout.String() != "broken: could not be checked\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
