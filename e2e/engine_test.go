@@ -181,7 +181,7 @@ func (e spareEngine) containerPID(t *testing.T) string {
 }
 
 // TestEngineLifecycle kills an engine, restarts it, and checks what is left of it on the host at
-// the end.
+// the end. It looks at the whole host, so no other test runs beside it.
 func TestEngineLifecycle(t *testing.T) {
 	e := newSpareEngine(t)
 	before := hostState(t, e)
@@ -267,6 +267,7 @@ func (e *spareEngine) takesNoPush(t *testing.T) {
 
 // Killing pasta disconnects the engine; up must notice and repair that.
 func TestEngineWithoutItsNetwork(t *testing.T) {
+	t.Parallel()
 	e := newSpareEngine(t)
 	e.engine(t, "up").must(t)
 	pid, err := os.ReadFile(filepath.Join(e.run, "pasta.pid"))
@@ -279,6 +280,7 @@ func TestEngineWithoutItsNetwork(t *testing.T) {
 }
 
 func TestTwoUpsAtOnce(t *testing.T) {
+	t.Parallel()
 	e := newSpareEngine(t)
 	var results [2]result
 	var group sync.WaitGroup
@@ -298,6 +300,7 @@ func TestTwoUpsAtOnce(t *testing.T) {
 // A damaged product is made again, here the smallest one that needs no compiler,
 // also when the first attempt is killed, and gives the same image as before.
 func TestDamagedCache(t *testing.T) {
+	t.Parallel()
 	e := newSpareEngine(t)
 	before, err := os.ReadFile(pinsInUse(t))
 	if err != nil {

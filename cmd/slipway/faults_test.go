@@ -33,6 +33,7 @@ output "ansible_inventory" {
 // Each case that a stage must refuse before any tool starts, with its sentence
 // and its hint.
 func TestBlackBoxRefuses(t *testing.T) {
+	t.Parallel()
 	other, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -315,6 +316,7 @@ func TestBlackBoxLostUnlock(t *testing.T) {
 // The store takes everything but the state: what was made is sealed, and recover
 // puts it back, from the store's copy and, where that is missing, from /out.
 func TestBlackBoxLostState(t *testing.T) {
+	t.Parallel()
 	for name, takesCopy := range map[string]bool{"with a copy in the store": true, "with the result only": false} {
 		t.Run(name, func(t *testing.T) {
 			trace := filepath.Join(testkit.ForTools(t), "trace")

@@ -279,6 +279,7 @@ func (k *shooting) life() {
 // nothing exists twice, and nothing is silently unlocked. SLIPWAY_KILLS is the total number of
 // kills.
 func TestBlackBoxKillMatrix(t *testing.T) {
+	t.Parallel()
 	kills := 20
 	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {
 		var err error

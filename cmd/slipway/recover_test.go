@@ -249,6 +249,7 @@ func TestBlackBoxForeignLock(t *testing.T) {
 // A run whose signs the store does not take stops tofu gently, before others take it for
 // dead; one whose lock another has taken kills it, so that it writes over nothing.
 func TestBlackBoxSilentRun(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault func(p *project) func(http.ResponseWriter, *http.Request, http.Handler) bool
 		says  string

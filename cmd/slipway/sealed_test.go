@@ -287,6 +287,7 @@ func TestBlackBoxSealedLayers(t *testing.T) {
 // Everything that a plan depends on is bound to it: what differs is named, and no
 // tool starts.
 func TestBlackBoxBindings(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(p *project, planned ended)
 		option func(*call)
