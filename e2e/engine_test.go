@@ -181,7 +181,7 @@ func (e spareEngine) containerPID(t *testing.T) string {
 }
 
 // TestEngineLifecycle kills an engine, restarts it, and checks what is left of it on the host at
-// the end. It looks at the whole host, so no other test runs beside it.
+// the end. It compares the state of the whole host, so no other test runs beside it.
 func TestEngineLifecycle(t *testing.T) {
 	e := newSpareEngine(t)
 	before := hostState(t, e)
