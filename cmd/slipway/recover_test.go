@@ -283,7 +283,7 @@ func TestBlackBoxSilentRun(t *testing.T) {
 					time.Sleep(20 * time.Millisecond)
 				}
 				p.store.failing(c.fault(p))
-			}, func(o *call) { o.Beat = journal.Beat{Every: 100 * time.Millisecond, GiveUp: time.Second} })
+			}, func(o *call) { o.Beat = journal.Beat{Every: 500 * time.Millisecond, GiveUp: 5 * time.Second} })
 			p.store.failing(nil)
 			e.must(t, run.Failed).says(t, c.says)
 			if d := time.Since(began); name == "deposed" && d > 30*time.Second {

@@ -42,7 +42,7 @@ func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) 
 			// Anything that tofu wrote now would overwrite another run's work.
 			err = errors.Join(tofu.ErrKill, err)
 		}
-		stop(err)
+		stop(lossError{err})
 	}
 	var err error
 	if h.Journal, err = journal.Open(ctx, l.Store, l.Recipients, l.Key, header, l.Beat, failed); err != nil {
@@ -230,10 +230,17 @@ func refuseLocked(l *layer.Layer, format string, args ...any) error {
 	return refusal.New("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
 }
 
+// A lossError says why a run can no longer hold its state. Its cause may be a request that timed out,
+// so the run's own deadline cannot be told from it by the error alone.
+type lossError struct{ cause error }
+
+func (e lossError) Error() string { return e.cause.Error() }
+func (e lossError) Unwrap() error { return e.cause }
+
 // Stopped returns the reason for which Slipway itself ended ctx, or nil if it did not.
 func Stopped(ctx context.Context) error {
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		return cause
+	if loss, ok := errors.AsType[lossError](context.Cause(ctx)); ok {
+		return loss.cause
 	}
 	return nil
 }

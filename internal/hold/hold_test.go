@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,10 +24,11 @@ func TestWhyItEnds(t *testing.T) {
 		end  func(stop context.CancelCauseFunc)
 		want error
 	}{
-		"it goes on":                 {func(context.CancelCauseFunc) {}, nil},
-		"asked to stop":              {func(stop context.CancelCauseFunc) { stop(nil) }, nil},
-		"out of time":                {func(stop context.CancelCauseFunc) { stop(context.DeadlineExceeded) }, nil},
-		"by a cause of this program": {func(stop context.CancelCauseFunc) { stop(lost) }, lost},
+		"it goes on":      {func(context.CancelCauseFunc) {}, nil},
+		"asked to stop":   {func(stop context.CancelCauseFunc) { stop(nil) }, nil},
+		"out of time":     {func(stop context.CancelCauseFunc) { stop(context.DeadlineExceeded) }, nil},
+		"by a signal":     {func(stop context.CancelCauseFunc) { stop(errors.New("interrupt signal received")) }, nil},
+		"by its own loss": {func(stop context.CancelCauseFunc) { stop(lossError{lost}) }, lost},
 	} {
 		ctx, stop := context.WithCancelCause(t.Context())
 		c.end(stop)
@@ -66,6 +69,35 @@ func TestHoldLost(t *testing.T) {
 			must.Do(t, h.End(t.Context(), true))
 		})
 	}
+}
+
+// A run that the store no longer answers ends and says why, although the last error is that of a
+// request that timed out.
+func TestHoldUnanswered(t *testing.T) {
+	d := testkit.New(t)
+	d.Beat = journal.Beat{Every: 50 * time.Millisecond, GiveUp: 500 * time.Millisecond}
+	var silent atomic.Bool
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if !silent.Load() || !strings.HasSuffix(r.URL.Path, "/alive") {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		<-r.Context().Done()
+		return true
+	}
+	working, h, err := Take(t.Context(), d.Layer)
+	must.Do(t, err)
+	silent.Store(true)
+	select {
+	case <-working.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on")
+	}
+	if err := Stopped(working); !errors.Is(err, journal.ErrSilent) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it says %v", err)
+	}
+	silent.Store(false)
+	must.Do(t, h.End(t.Context(), true))
 }
 
 // A run that was asked to stop still releases its lock.
