@@ -22,6 +22,15 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
+	container, err := m.withTools(ctx, debian)
+	if err != nil {
+		return nil, err
+	}
+	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container}, nil
+}
+
+// withTools adds OpenTofu and the runner to an image.
+func (m *Slipway) withTools(ctx context.Context, base *dagger.Container) (*dagger.Container, error) {
 	certificates, err := m.certificates()
 	if err != nil {
 		return nil, err
@@ -34,17 +43,16 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	providers := m.pinned("PROVIDERS")
-	container := debian.
+	container := base.
 		WithFile(certificatesFile, certificates).
 		WithFile(programs+"tofu", opentofu.File("/usr/local/bin/tofu")).
 		WithFile(programs+"slipway", runner)
-	if providers != "" {
+	if providers := m.pinned("PROVIDERS"); providers != "" {
 		// For a machine that reaches no registry. OpenTofu looks here by default, under the name of
 		// its ancestor.
 		container = container.WithMountedDirectory("/usr/local/share/terraform/plugins", dag.Container().From(providers).Rootfs())
 	}
-	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container}, nil
+	return container, nil
 }
 
 const certificatesFile = "/etc/ssl/certs/ca-certificates.crt"

@@ -17,15 +17,17 @@ import (
 	"slipway/internal/printable"
 )
 
-// A Host is an entry of the output ansible_inventory.
+// A Host is a host that an environment created.
 type Host struct {
-	Name       string   `json:"-"` // key in the output, or the layer's name
-	Address    string   `json:"host"`
-	User       string   `json:"user"`
-	Port       int      `json:"port"`
-	KnownHosts string   `json:"known_hosts"` // lines of a known_hosts file
-	Groups     []string `json:"groups"`
-	Proxy      string   `json:"-"` // URL of an HTTP proxy to reach the host; empty: none
+	Name       string // in the inventory
+	Address    string
+	User       string
+	Port       int
+	KnownHosts string // lines of a known_hosts file
+	Groups     []string
+	Variables  map[string]any // for Ansible
+	Proxy      string         // URL of an HTTP proxy to reach the host; empty: none
+	Jump       *Host          // the bastion through which the host is reached; nil: none
 }
 
 // keys returns the host's public keys, from the lines for its address, and all revoked keys,
@@ -83,7 +85,7 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		return nil, err
 	}
 	address := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
-	connection, err := connect(ctx, h.Proxy, address)
+	connection, err := h.connect(ctx, private)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +117,34 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	return ssh.NewClient(c, channels, requests), nil
 }
 
+// connect opens a connection to the host's SSH port: directly, through its proxy, or from its bastion.
+func (h Host) connect(ctx context.Context, private ssh.Signer) (net.Conn, error) {
+	address := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
+	if h.Jump == nil {
+		return Connect(ctx, h.Proxy, address)
+	}
+	bastion, err := Dial(ctx, *h.Jump, private)
+	if err != nil {
+		return nil, fmt.Errorf("log in to the bastion %s: %w", h.Jump.Name, err)
+	}
+	connection, err := bastion.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect from the bastion %s: %w", h.Jump.Name, err), bastion.Close())
+	}
+	return &jumped{connection, bastion}, nil
+}
+
+// jumped closes the bastion's connection with its own.
+type jumped struct {
+	net.Conn
+	bastion *ssh.Client
+}
+
+func (j *jumped) Close() error { return errors.Join(j.Conn.Close(), j.bastion.Close()) }
+
+// SetDeadline closes the connection at the deadline: a channel of SSH has none.
+func (j *jumped) SetDeadline(t time.Time) error { return nil }
+
 // Patience says how long to wait for something.
 type Patience struct {
 	Attempts int
@@ -125,6 +155,8 @@ type Patience struct {
 var (
 	ForSSH    = Patience{15, 5 * time.Second}
 	ForMarker = Patience{30, 10 * time.Second}
+	// ForRestart is for a host that has been up before.
+	ForRestart = Patience{20, time.Second}
 )
 
 // WaitForSSH logs in as soon as the host allows it. It reports each failed attempt to progress. It
