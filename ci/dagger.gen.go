@@ -369,6 +369,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 		}
 	case "Slipway":
 		switch fnName {
+		case "Ansible":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Ansible(&parent, ctx)
 		case "Apply":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -40,7 +40,7 @@ func (m *Slipway) Deploy(
 
 // targetWithAnsible is for the commands that run Ansible too. Only they wait for its image.
 func (m *Slipway) targetWithAnsible(ctx context.Context, env string) (*target, error) {
-	container, err := m.ansible(ctx)
+	container, err := m.Ansible(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,10 @@ func (m *Slipway) targetWithAnsible(ctx context.Context, env string) (*target, e
 	return t, m.bindMachine(ctx, t)
 }
 
-// ansible is the container of the stages that run Ansible.
-func (m *Slipway) ansible(ctx context.Context) (*dagger.Container, error) {
+// Ansible is the container in which the stages that run Ansible work, for inspection.
+//
+// +cache="session"
+func (m *Slipway) Ansible(ctx context.Context) (*dagger.Container, error) {
 	image, err := m.image("ANSIBLE")
 	if err != nil {
 		return nil, err

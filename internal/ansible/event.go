@@ -3,6 +3,7 @@ package ansible
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -50,6 +51,7 @@ type Outcome struct {
 	Failed    bool            `json:"failed"`
 	Censored  string          `json:"censored"` // set instead of everything else by no_log
 	Message   json.RawMessage `json:"msg"`
+	Code      int             `json:"rc"`
 	Stderr    string          `json:"stderr"`
 	Stdout    string          `json:"stdout"`
 	Module    string          `json:"module_stderr"`
@@ -84,7 +86,11 @@ func (o Outcome) Reason() string {
 	if len(parts) > 0 {
 		return strings.Join(parts, "\n")
 	}
-	for _, text := range []string{plain(o.Message), o.Stderr, o.Module, o.Stdout} {
+	message := plain(o.Message)
+	if said := strings.TrimSpace(o.Stderr); message == "non-zero return code" && said != "" {
+		message = fmt.Sprintf("it ended with code %d: %s", o.Code, said)
+	}
+	for _, text := range []string{message, o.Stderr, o.Module, o.Stdout} {
 		if text = strings.TrimSpace(text); text != "" && !strings.Contains(strings.Join(parts, "\n"), text) {
 			parts = append(parts, text)
 		}

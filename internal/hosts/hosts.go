@@ -3,6 +3,7 @@ package hosts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,20 +116,31 @@ func Await(ctx context.Context, r *run.Run, hosts []remote.Host) error {
 	return nil
 }
 
-// Reach gives hosts that have just been started the time to accept a login. It works on all of them
-// at once, and leaves it to the caller to find out which ones cannot be reached.
-func Reach(ctx context.Context, r *run.Run, hosts []remote.Host, key ssh.Signer) {
+// Reach gives hosts that have just been started the time to accept a login, all of them at once. It
+// returns why a host will not accept one; a host that is only silent is left to the caller.
+func Reach(ctx context.Context, r *run.Run, hosts []remote.Host, key ssh.Signer) map[string]error {
+	unreached := map[string]error{}
 	_ = r.Timed("reach the hosts", func() error {
 		var all sync.WaitGroup
+		var lock sync.Mutex
 		for _, h := range hosts {
 			all.Go(func() {
 				client, err := remote.WaitForSSH(ctx, h, key, remote.ForRestart, func(string) {})
 				if err == nil {
 					_ = client.Close()
+					return
+				}
+				for _, final := range []error{remote.ErrOtherKey, remote.ErrRevokedKey, remote.ErrRefused} {
+					if errors.Is(err, final) {
+						lock.Lock()
+						unreached[h.Name] = final
+						lock.Unlock()
+					}
 				}
 			})
 		}
 		all.Wait()
 		return nil
 	})
+	return unreached
 }

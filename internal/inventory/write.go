@@ -15,8 +15,8 @@ import (
 )
 
 // Write returns the inventory in YAML: each host below the group all with its variables, and the
-// groups with the names of their hosts. variables are for all hosts.
-func Write(hosts []remote.Host, variables map[string]any) ([]byte, error) {
+// groups with the names of their hosts.
+func Write(hosts []remote.Host) ([]byte, error) {
 	all := map[string]any{}
 	groups := map[string]any{}
 	for _, h := range hosts {
@@ -33,7 +33,7 @@ func Write(hosts []remote.Host, variables map[string]any) ([]byte, error) {
 			groups[group].(map[string]any)["hosts"].(map[string]any)[h.Name] = nil
 		}
 	}
-	return WriteVariables(map[string]any{"all": map[string]any{"hosts": all, "vars": variables, "children": groups}})
+	return WriteVariables(map[string]any{"all": map[string]any{"hosts": all, "children": groups}})
 }
 
 // WriteVariables returns variables in YAML, sorted by name. A text that looks like a template is

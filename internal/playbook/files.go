@@ -41,15 +41,15 @@ func (s *Site) write() (digest string, err error) {
 	if err := work.Make(folder, socketFolder); err != nil {
 		return "", workspace.Full(s.Run, err)
 	}
-	shared, err := s.shared()
+	hostsText, err := inventory.Write(s.Hosts)
 	if err != nil {
 		return "", err
 	}
-	hostsText, err := inventory.Write(s.Hosts, shared)
+	own, err := s.own()
 	if err != nil {
 		return "", err
 	}
-	variables, err := inventory.WriteVariables(inventory.Merge(s.Variables, s.Secrets))
+	variables, err := inventory.WriteVariables(inventory.Merge(inventory.Merge(s.Variables, s.Secrets), own))
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"slipway/internal/layer"
 	"slipway/internal/printable"
 	"slipway/internal/refusal"
+	"slipway/internal/remote"
 	"slipway/internal/run"
 )
 
@@ -111,7 +112,7 @@ func (s *Site) progress(e ansible.Event, r *ansible.Record, log string) {
 	case ansible.Failed, ansible.Unreachable:
 		for host := range e.Hosts {
 			f := r.Failures[len(r.Failures)-1]
-			s.Say("  %s: %s: %s", host, run.Word(verdict(f)), printable.Terminal(firstLine(f.Reason)))
+			s.Say("  %s: %s: %s", host, run.Word(verdict(f)), s.brief(f))
 		}
 	}
 }
@@ -123,8 +124,28 @@ func verdict(f ansible.Failure) string {
 	return "failed"
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
+// brief says in one line why a task failed. What Slipway found out itself when it logged in to the
+// host is more precise than what ssh says.
+func (s *Site) brief(f ansible.Failure) string {
+	if reason := s.Unreached[f.Host]; f.Unreachable && reason != nil {
+		return reason.Error()
+	}
+	switch {
+	case strings.Contains(f.Reason, "Host key verification failed"):
+		return remote.ErrOtherKey.Error()
+	case strings.Contains(f.Reason, "Permission denied (publickey"):
+		return remote.ErrRefused.Error()
+	}
+	return printable.Terminal(sentence(f.Reason))
+}
+
+// sentence returns the first line, and the second one if the first only announces it.
+func sentence(text string) string {
+	line, rest, _ := strings.Cut(text, "\n")
+	if strings.HasSuffix(line, ":") {
+		next, _, _ := strings.Cut(rest, "\n")
+		line += " " + strings.TrimSpace(next)
+	}
 	return line
 }
 
@@ -157,7 +178,7 @@ func complaint(text string) string {
 			}
 		}
 	}
-	return printable.Terminal(firstLine(text))
+	return printable.Terminal(sentence(text))
 }
 
 // where says how far a run got.
@@ -182,23 +203,12 @@ func (s *Site) failed(done *ansible.Record, fatal []ansible.Failure) error {
 	}
 	f := fatal[0]
 	return &run.EndError{Status: status, Hint: hint, Err: fmt.Errorf("%d of %s did not get to the end: %s is %s in the task %q (%s): %s",
-		len(hosts), count(len(done.Hosts), "host"), f.Host, strings.Replace(verdict(f), "failed", "stopped", 1), f.Task, s.place(f.Path), explain(firstLine(f.Reason)))}
+		len(hosts), count(len(done.Hosts), "host"), f.Host, strings.Replace(verdict(f), "failed", "stopped", 1), f.Task, s.place(f.Path), s.brief(f))}
 }
 
 // place returns a path in the repository.
 func (s *Site) place(path string) string {
 	return strings.TrimPrefix(path, s.Path("repository")+"/")
-}
-
-// explain says what ssh means.
-func explain(reason string) string {
-	switch {
-	case strings.Contains(reason, "REMOTE HOST IDENTIFICATION HAS CHANGED"), strings.Contains(reason, "Host key verification failed"):
-		return "the host key does not match: it is not the host that was created, or the connection is intercepted"
-	case strings.Contains(reason, "Permission denied (publickey"):
-		return "the host does not accept the SSH key in the credentials"
-	}
-	return printable.Terminal(reason)
 }
 
 // A turn is a run's right to change the hosts of an environment.

@@ -26,7 +26,11 @@ func (s *Site) Results(done *ansible.Record, interrupted bool) []run.HostResult 
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		stats := done.Hosts[name]
 		if stats == nil {
-			list = append(list, run.HostResult{Name: name, Status: "skipped"})
+			status := "skipped"
+			if interrupted {
+				status = "interrupted"
+			}
+			list = append(list, run.HostResult{Name: name, Status: status})
 			continue
 		}
 		h := run.HostResult{Name: name, Status: "ok", OK: stats.OK, Changed: stats.Changed, Failed: stats.Failed, Unreachable: stats.Unreachable}
@@ -55,7 +59,7 @@ func (s *Site) Show(done *ansible.Record, check bool) {
 	}
 	for _, f := range done.Fatal() {
 		s.Report.Add(func(mask func(string) string) string {
-			return mask(fmt.Sprintf("%s: %s in %q (%s):\n%s", f.Host, verdict(f), f.Task, s.place(f.Path), inset(f.Reason)))
+			return mask(fmt.Sprintf("%s: %s in %q (%s): %s\n%s", f.Host, verdict(f), f.Task, s.place(f.Path), s.brief(f), inset(f.Reason)))
 		})
 	}
 	if len(s.Result.Hosts) == 0 {

@@ -32,7 +32,8 @@ type Site struct {
 	Hosts     []remote.Host
 	Variables map[string]any // not secret
 	Secrets   map[string]any
-	Key       ssh.Signer // logs in to the hosts
+	Key       ssh.Signer       // logs in to the hosts
+	Unreached map[string]error // why hosts cannot be logged in to, by name, as far as it is known
 
 	seen []layerOutputs
 }
@@ -146,8 +147,8 @@ func (s *Site) refuseMissing() error {
 	return nil
 }
 
-// shared are the variables that all hosts have.
-func (s *Site) shared() (map[string]any, error) {
+// own returns the variables that Slipway itself sets.
+func (s *Site) own() (map[string]any, error) {
 	list, err := s.Pins()
 	if err != nil {
 		return nil, err

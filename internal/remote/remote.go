@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -73,7 +74,9 @@ func among(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 
 // Whatever responds at a host's address may not be the host.
 var (
-	ErrOtherKey   = errors.New("the host key does not match: it is not the host that was created, or the connection is intercepted")
+	ErrOtherKey = errors.New("the host key does not match: it is not the host that was created, or the connection is intercepted")
+	// ErrRefused comes from a host that is the right one.
+	ErrRefused    = errors.New("the host does not accept the SSH key in the credentials")
 	ErrRevokedKey = errors.New("the host key is revoked in known_hosts: somebody else may have it")
 )
 
@@ -108,8 +111,11 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	})
 	if err != nil {
 		_ = connection.Close()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			err = ctx.Err()
+		case strings.Contains(err.Error(), "unable to authenticate"): // the library has no error for it
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		return nil, err
 	}
@@ -149,14 +155,16 @@ func (j *jumped) SetDeadline(t time.Time) error { return nil }
 type Patience struct {
 	Attempts int
 	Every    time.Duration
+	// Booted means that the host has been up before, so that it already knows the operator's key. A
+	// server of OpenSSH locks out whoever tries a wrong key again and again.
+	Booted bool
 }
 
 // How long a host may take to come up, and then to finish its first boot.
 var (
-	ForSSH    = Patience{15, 5 * time.Second}
-	ForMarker = Patience{30, 10 * time.Second}
-	// ForRestart is for a host that has been up before.
-	ForRestart = Patience{20, time.Second}
+	ForSSH     = Patience{Attempts: 15, Every: 5 * time.Second}
+	ForMarker  = Patience{Attempts: 30, Every: 10 * time.Second}
+	ForRestart = Patience{Attempts: 20, Every: time.Second, Booted: true}
 )
 
 // WaitForSSH logs in as soon as the host allows it. It reports each failed attempt to progress. It
@@ -178,6 +186,9 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if p.Booted && errors.Is(err, ErrRefused) {
+			return nil, ErrRefused
 		}
 		last = err
 		if n == p.Attempts {

@@ -40,7 +40,7 @@ func deploy(ctx context.Context, r *run.Run, o playbook.Options) error {
 	if err != nil {
 		return err
 	}
-	hosts.Reach(ctx, r, site.Hosts, site.Key)
+	site.Unreached = hosts.Reach(ctx, r, site.Hosts, site.Key)
 	done, err := site.Play(ctx, o)
 	if done == nil {
 		return err
