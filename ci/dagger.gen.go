@@ -105,24 +105,28 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
-		Container *dagger.Container
-		Pins      *dagger.File
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
 	}
 	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
 	concrete.Pins = r.Pins
 	return json.Marshal(&concrete)
 }
 
 func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
-		Container *dagger.Container
-		Pins      *dagger.File
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
 		return err
 	}
 	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
 	r.Pins = concrete.Pins
 	return nil
 }

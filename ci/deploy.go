@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"dagger/slipway/internal/dagger"
@@ -55,9 +56,18 @@ func (m *Slipway) targetWithAnsible(ctx context.Context, env string) (*target, e
 //
 // +cache="session"
 func (m *Slipway) Ansible(ctx context.Context) (*dagger.Container, error) {
-	image, err := m.image("ANSIBLE")
-	if err != nil {
-		return nil, err
+	image := m.pinned("ANSIBLE")
+	if image == "" {
+		return nil, errors.New("the pins file has no ANSIBLE")
 	}
-	return m.withTools(ctx, image)
+	return m.withTools(ctx, withAnsible(image))
+}
+
+// withAnsible is Ansible on Python's image.
+func withAnsible(image string) *dagger.Container {
+	const folder = "/install"
+	return dag.Container().From(image).
+		WithMountedDirectory(folder, dag.CurrentModule().Source().Directory("ansible")).
+		WithExec([]string{folder + "/install"}).
+		WithoutMount(folder)
 }

@@ -11,6 +11,8 @@ type Toolchain struct {
 	// The container itself, for inspection: `dagger call toolchain container terminal`.
 	Container *dagger.Container
 	// +private
+	AnsibleImage string
+	// +private
 	Pins *dagger.File
 }
 
@@ -26,7 +28,7 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container}, nil
+	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container, AnsibleImage: m.pinned("ANSIBLE")}, nil
 }
 
 // withTools adds OpenTofu and the runner to an image.
@@ -73,8 +75,21 @@ func (m *Slipway) certificates() (*dagger.File, error) {
 // Versions runs every tool and prints its version beside its pin. It fails if a version is not the
 // pinned one.
 func (t *Toolchain) Versions(ctx context.Context) (string, error) {
-	return t.Container.
-		WithMountedFile("/run/pins.env", t.Pins).
-		WithExec([]string{"slipway", "toolchain", "--pins", "/run/pins.env"}).
-		Stdout(ctx)
+	const runner = programs + "slipway"
+	ansible := withAnsible(t.AnsibleImage).WithFile(runner, t.Container.File(runner))
+	text := ""
+	for _, in := range []struct {
+		name      string
+		container *dagger.Container
+	}{{"tofu", t.Container}, {"ansible", ansible}} {
+		versions, err := in.container.
+			WithMountedFile("/run/pins.env", t.Pins).
+			WithExec([]string{"slipway", "toolchain", "--pins=/run/pins.env", "--container=" + in.name}).
+			Stdout(ctx)
+		if err != nil {
+			return "", err
+		}
+		text += versions
+	}
+	return text, nil
 }

@@ -85,13 +85,12 @@ func provider(address string, module goModule) placedProgram {
 	}
 }
 
-// ansibleImage has Ansible and those collections of Debian's package that ci/ansible/requirements.yml
-// names. The others are ten times as large.
+// ansibleImage has Python and, other than the upstream image, Debian's Ansible, with the collections
+// that playbooks for servers use. The others are ten times as large.
 var ansibleImage = image{
-	pin:       "ANSIBLE",
-	reference: "docker.io/slipway/ansible:2.19",
-	debian:    true,
-	packages:  []string{"ansible", "openssh-client"},
+	pin:      "ANSIBLE",
+	debian:   true,
+	packages: []string{"ansible", "openssh-client"},
 	options: []string{
 		`--customize-hook=cd "$1"/usr/lib/python3/dist-packages/ansible_collections && find . -mindepth 2 -maxdepth 2 -type d ` +
 			`! -path ./ansible/posix ! -path './community/docker' ! -path ./community/library_inventory_filtering_v1 ! -path ./community/postgresql ! -path ./community/crypto ! -path ./community/general -prune -exec rm -rf {} +`,
