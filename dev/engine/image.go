@@ -26,6 +26,11 @@ type image struct {
 	goRoot    bool     // with the Go toolchain at /usr/local/go
 	programs  []placedProgram
 	env       []string
+
+	root   string    // name of the Debian root if several images have it
+	hooks  []string  // commands that mmdebstrap runs in the finished root, $1
+	app    string    // folder of the repository with a Node.js program, placed at /app
+	config v1.Config // replaces env
 }
 
 // A placedProgram is a compiled program and its path.
@@ -71,6 +76,7 @@ var images = []image{
 			}),
 		},
 	},
+	caddyImage, mosquittoImage, backendImage, powersyncImage,
 }
 
 // provider is an OpenTofu provider in a mirror, with the layout of
@@ -98,7 +104,7 @@ var golangImage = image{
 func (i image) product(s settings) product {
 	inputs := slices.Concat([]string{"image 2"}, i.env)
 	if i.debian {
-		inputs = append(inputs, debianInputs(i.packages, debianImageOptions...)...)
+		inputs = append(inputs, debianInputs(i.packages, i.debianOptions()...)...)
 	}
 	if i.goRoot {
 		inputs = append(inputs, goToolchain.String(), goToolchain.sum)
@@ -106,11 +112,21 @@ func (i image) product(s settings) product {
 	for _, p := range i.programs {
 		inputs = append(append(inputs, p.at), p.inputs()...)
 	}
+	config := i.config
+	if i.env != nil {
+		config = v1.Config{Env: i.env}
+	}
+	if i.config.Cmd != nil {
+		inputs = append(inputs, fmt.Sprintf("%+v", i.config))
+	}
+	if i.app != "" {
+		inputs = append(inputs, appInputs(filepath.Join(s.repo, i.app))...)
+	}
 	return product{
 		name:   "image-" + strings.ToLower(i.pin),
 		inputs: inputs,
 		make: func(ctx context.Context, dir string) error {
-			return s.assemble(dir, i.env, func(scratch string) ([]string, error) { return i.layers(ctx, s, scratch) })
+			return s.assemble(dir, config, func(scratch string) ([]string, error) { return i.layers(ctx, s, scratch) })
 		},
 	}
 }
@@ -121,8 +137,15 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 		archives = append(archives, filepath.Join(scratch, name+".tar"))
 		return archives[len(archives)-1]
 	}
-	if i.debian {
-		if err := s.debian(ctx, next("debian"), i.packages, debianImageOptions...); err != nil {
+	switch {
+	case i.root != "":
+		shared, err := s.ensure(ctx, i.debianRoot(s))
+		if err != nil {
+			return nil, err
+		}
+		archives = append(archives, filepath.Join(shared, debianArchive))
+	case i.debian:
+		if err := s.debian(ctx, next("debian"), i.packages, i.debianOptions()...); err != nil {
 			return nil, err
 		}
 	}
@@ -146,11 +169,16 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 			return nil, err
 		}
 	}
+	if i.app != "" {
+		if err := s.appLayer(ctx, filepath.Join(s.repo, i.app), scratch, next("app-layer")); err != nil {
+			return nil, err
+		}
+	}
 	return archives, nil
 }
 
 // assemble writes an image of the layers that archive creates to dir.
-func (s settings) assemble(dir string, env []string, archive func(scratch string) ([]string, error)) error {
+func (s settings) assemble(dir string, config v1.Config, archive func(scratch string) ([]string, error)) error {
 	scratch, err := os.MkdirTemp(s.scratch(), "image-")
 	if err != nil {
 		return err
@@ -161,7 +189,7 @@ func (s settings) assemble(dir string, env []string, archive func(scratch string
 	}
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		OS: "linux", Architecture: "amd64",
-		Config: v1.Config{Env: env},
+		Config: config,
 		RootFS: v1.RootFS{Type: "layers"},
 	})
 	if err != nil {
