@@ -99,26 +99,6 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
-func (r Secrets) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Secrets) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
-	return nil
-}
-
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Container *dagger.Container
@@ -140,6 +120,26 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	}
 	r.Container = concrete.Container
 	r.Pins = concrete.Pins
+	return nil
+}
+
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -624,6 +624,20 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).LockProviders(&parent, ctx, env)
+		case "Open":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Open(&parent, ctx, env)
 		case "Output":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

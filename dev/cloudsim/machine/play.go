@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"slipway/dev/cloudsim/ask"
 )
 
 // A Player is the first program of a machine's container.
@@ -207,15 +207,12 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 		Hostname string            `json:"hostname"`
 		Keys     map[string]string `json:"public_keys"`
 	}
-	text, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/meta_data.json")
-	if err != nil {
+	metadata := p.Cloud + "/-/openstack-metadata/" + s.ID + "/openstack/latest/"
+	if err := ask.JSON(ctx, metadata+"meta_data.json", &data); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, &data); err != nil {
-		return err
-	}
-	user, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/user_data")
-	if errors.Is(err, errNone) {
+	user, err := ask.Get(ctx, metadata+"user_data")
+	if errors.Is(err, ask.ErrNone) {
 		user, err = []byte("#cloud-config\n{}\n"), nil
 	}
 	if err != nil {
@@ -247,30 +244,5 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 }
 
 func (p *Player) ask(ctx context.Context) (s Server, err error) {
-	text, err := p.get(ctx, Path+p.Name)
-	if err != nil {
-		return Server{}, err
-	}
-	return s, json.Unmarshal(text, &s)
-}
-
-var errNone = errors.New("not found")
-
-func (p *Player) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Cloud+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound {
-		return nil, errNone
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s: %s", path, response.Status)
-	}
-	return io.ReadAll(response.Body)
+	return s, ask.JSON(ctx, p.Cloud+Path+p.Name, &s)
 }

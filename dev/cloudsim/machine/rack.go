@@ -22,6 +22,9 @@ type Server struct {
 	Name      string   `json:"name"`
 	Status    string   `json:"status"`
 	Addresses []string `json:"-"` // in all networks
+
+	Networks map[string][]string `json:"-"` // addresses by network ID
+	Public   string              `json:"-"` // public IPv4 address; empty: none
 }
 
 // A Rack assigns each machine one server, and remembers which.
@@ -109,6 +112,31 @@ func (r *Rack) remember() error {
 	return os.Rename(r.path+".new", r.path)
 }
 
+// A Place is a server and the address of the machine that plays it.
+type Place struct {
+	Server
+	At string
+}
+
+// Places lists the servers that a machine plays.
+func (r *Rack) Places() ([]Place, error) {
+	all, err := r.servers()
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Place
+	for _, s := range all {
+		for machine, id := range r.parts {
+			if at := r.at[machine]; id == s.ID && at != "" {
+				list = append(list, Place{s, at})
+			}
+		}
+	}
+	return list, nil
+}
+
 // Dial connects to a server's address, wherever the machine that plays it is.
 func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -123,16 +151,14 @@ func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("no running server has the address %s", host)
 	}
-	r.mu.Lock()
-	at := ""
-	for machine, id := range r.parts {
-		if id == all[i].ID {
-			at = r.at[machine]
+	places, err := r.Places()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		if p.ID == all[i].ID {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.At, port))
 		}
 	}
-	r.mu.Unlock()
-	if at == "" {
-		return nil, fmt.Errorf("no machine plays the server %s", all[i].Name)
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(at, port))
+	return nil, fmt.Errorf("no machine plays the server %s", all[i].Name)
 }

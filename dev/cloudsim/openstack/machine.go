@@ -17,6 +17,9 @@ type Machine struct {
 	Status    string              `json:"status"`
 	Addresses map[string][]string `json:"addresses"` // by network
 	Created   time.Time           `json:"created"`
+
+	Networks map[string][]string `json:"-"` // addresses by network ID
+	Public   string              `json:"-"` // public IPv4 address; empty: none
 }
 
 // Machines lists the servers, oldest first. A booting server already has its addresses: the player
@@ -37,11 +40,15 @@ func (c *Cloud) Machines() ([]Machine, error) {
 			if err != nil {
 				return err
 			}
-			one := Machine{s.ID, s.Name, s.Status, map[string][]string{}, s.Created}
+			one := Machine{ID: s.ID, Name: s.Name, Status: s.Status, Addresses: map[string][]string{}, Created: s.Created, Networks: map[string][]string{}}
 			for _, at := range m.places {
 				for _, ip := range at.port.FixedIPs {
 					one.Addresses[at.network.Name] = append(one.Addresses[at.network.Name], ip.IPAddress)
+					one.Networks[at.network.ID] = append(one.Networks[at.network.ID], ip.IPAddress)
 				}
+			}
+			if address, ok := m.address(true); ok {
+				one.Public, _ = address.(string)
 			}
 			list = append(list, one)
 		}
