@@ -125,6 +125,7 @@ func serve(ctx context.Context, data, listen, names string) error {
 	if err != nil {
 		return err
 	}
+	rack.Off = cloud.SwitchedOff
 	desk := &managed.Desk{Clusters: databases.Instances, Sources: sources(rack)}
 	roots := &acme.Bundle{Path: filepath.Join(data, "acme-roots.pem")}
 	if names != "" {

@@ -23,7 +23,7 @@ func playable(cloud *openstack.Cloud) func() ([]machine.Server, error) {
 		}
 		var list []machine.Server
 		for _, m := range machines {
-			s := machine.Server{ID: m.ID, Name: m.Name, Status: m.Status, Networks: m.Networks, Public: m.Public}
+			s := machine.Server{ID: m.ID, Name: m.Name, Status: m.Status, Boots: m.Boots, Networks: m.Networks, Public: m.Public}
 			for _, addresses := range m.Addresses {
 				s.Addresses = append(s.Addresses, addresses...)
 			}

@@ -1,4 +1,4 @@
-// Package ask gets things from cloudsim for the programs that play parts of the cloud.
+// Package ask is how the programs that play parts of the cloud talk to cloudsim.
 package ask
 
 import (
@@ -17,8 +17,16 @@ var ErrNone = errors.New("not found")
 var client = &http.Client{Timeout: 10 * time.Second}
 
 // Get returns what is at url.
-func Get(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func Get(ctx context.Context, url string) ([]byte, error) { return do(ctx, http.MethodGet, url) }
+
+// Post sends what url itself says.
+func Post(ctx context.Context, url string) error {
+	_, err := do(ctx, http.MethodPost, url)
+	return err
+}
+
+func do(ctx context.Context, method, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +39,7 @@ func Get(ctx context.Context, url string) ([]byte, error) {
 		return nil, ErrNone
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s: %s", url, response.Status)
+		return nil, fmt.Errorf("%s %s: %s", method, url, response.Status)
 	}
 	return io.ReadAll(response.Body)
 }

@@ -21,7 +21,8 @@ type Server struct {
 	ID        string   `json:"id"` // empty: no server
 	Name      string   `json:"name"`
 	Status    string   `json:"status"`
-	Addresses []string `json:"-"` // in all networks
+	Boots     int      `json:"boots"` // how often the API has switched it on again
+	Addresses []string `json:"-"`     // in all networks
 
 	Networks map[string][]string `json:"-"` // addresses by network ID
 	Public   string              `json:"-"` // public IPv4 address; empty: none
@@ -29,6 +30,9 @@ type Server struct {
 
 // A Rack assigns each machine one server, and remembers which.
 type Rack struct {
+	// Off tells the cloud that a server has switched itself off.
+	Off func(id string) error
+
 	servers func() ([]Server, error) // all servers, oldest first
 	path    string                   // path of the file with the assignments
 
@@ -50,8 +54,12 @@ func NewRack(path string, servers func() ([]Server, error)) (*Rack, error) {
 	return r, json.Unmarshal(data, &r.parts)
 }
 
-// Path is where a machine requests its server: GET Path + its name.
-const Path = "/-/machines/"
+// Path is where a machine requests its server: GET Path + its name. With POST, and the server's ID
+// as the value of offKey, it tells that its server has switched itself off.
+const (
+	Path   = "/-/machines/"
+	offKey = "off"
+)
 
 // ServeHTTP tells a machine which server to play. Machines poll it, and so the rack learns where
 // each machine is.
@@ -60,6 +68,12 @@ func (r *Rack) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if id := request.URL.Query().Get(offKey); request.Method == http.MethodPost && id != "" {
+		if err := r.Off(id); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 	}
 	server, err := r.part(request.URL.Path[len(Path):], host)
 	if err != nil {
