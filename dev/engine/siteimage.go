@@ -31,7 +31,7 @@ var (
 	}
 	mosquittoImage = image{
 		pin: "MOSQUITTO", reference: "docker.io/library/eclipse-mosquitto:2.0.21",
-		debian: true, packages: []string{"mosquitto"}, // with mosquitto_passwd
+		debian: true, packages: []string{"mosquitto", "mosquitto-clients"}, // with mosquitto_passwd and mosquitto_sub
 		config: v1.Config{
 			Cmd:          []string{"/usr/sbin/mosquitto", "-c", "/mosquitto/config/mosquitto.conf"},
 			Env:          []string{searchPath},

@@ -161,7 +161,7 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	if err := p.seed(ctx, upper, s); err != nil {
 		return err
 	}
-	group, err := p.ownGroup()
+	group, err := p.newGroup()
 	if err != nil {
 		return err
 	}
@@ -177,6 +177,7 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	p.running, p.ended, p.boots, p.off = cmd, make(chan struct{}), s.Boots, false
 	go func() {
 		_ = cmd.Wait()
+		log.Printf("%s ended: %s", s.Name, cmd.ProcessState)
 		p.off = switchedOff(cmd.ProcessState)
 		close(p.ended)
 	}()

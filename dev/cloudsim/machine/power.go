@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -14,18 +16,23 @@ import (
 // groups is where the control groups are mounted, outside of the server.
 const groups = "/control-groups"
 
-// group is the control group that contains all processes of the server.
-func (p *Player) group() string { return filepath.Join(groups, "slipway-"+p.Name) }
+// group is the control group that contains all processes of the server. All machines of an engine
+// see each other's groups, so its name is that of no other server.
+func (p *Player) group() string { return filepath.Join(groups, "slipway-"+p.plays.ID) }
 
-// ownGroup creates the server's control group and opens it.
-func (p *Player) ownGroup() (*os.File, error) {
+// newGroup creates the server's control group and opens it.
+func (p *Player) newGroup() (*os.File, error) {
 	if err := os.MkdirAll(groups, 0o755); err != nil {
 		return nil, err
 	}
 	if err := syscall.Mount("none", groups, "cgroup2", 0, ""); err != nil && !errors.Is(err, syscall.EBUSY) {
 		return nil, fmt.Errorf("mount the control groups: %w", err)
 	}
-	if err := os.MkdirAll(p.group(), 0o755); err != nil {
+	// One is left if the whole container ended, or the server by itself.
+	if err := p.removeGroup(); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(p.group(), 0o755); err != nil {
 		return nil, err
 	}
 	return os.Open(p.group())
@@ -46,19 +53,41 @@ func (p *Player) halt() error {
 		return err
 	}
 	<-p.ended
-	return p.awaitEmpty()
+	return p.removeGroup()
 }
 
-// awaitEmpty waits until the server's last process is gone, and with it the mount of its disk.
-func (p *Player) awaitEmpty() error {
+// removeGroup waits until the server's last process is gone, and with it the mount of its disk, and
+// removes its control groups: what is started in one that was killed may be killed, too.
+func (p *Player) removeGroup() error {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		events, err := os.ReadFile(filepath.Join(p.group(), "cgroup.events"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		if bytes.Contains(events, []byte("populated 0")) {
-			return nil
+			return removeFolders(p.group())
 		}
 	}
 	return fmt.Errorf("the processes of %s do not end", p.plays.Name)
+}
+
+// removeFolders deletes a folder and those in it, but no files: control groups have files that
+// cannot be deleted.
+func removeFolders(top string) error {
+	var folders []string
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			folders = append(folders, path)
+		}
+		return err
+	})
+	for _, folder := range slices.Backward(folders) {
+		if err == nil {
+			err = syscall.Rmdir(folder)
+		}
+	}
+	return err
 }
