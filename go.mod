@@ -29,6 +29,7 @@ require (
 // For the simulated cloud alone.
 require (
 	github.com/johannesboyne/gofakes3 v1.2.0
+	github.com/miekg/dns v1.1.73
 	go.etcd.io/bbolt v1.5.0
 )
 

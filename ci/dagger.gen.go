@@ -681,6 +681,20 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).LockProviders(&parent, ctx, env)
+		case "Open":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Slipway).Open(&parent, ctx, env)
 		case "Output":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// ask is what a machine does all the time.
-func ask(t *testing.T, url, machine string) string {
+// poll is what a machine does all the time.
+func poll(t *testing.T, url, machine string) string {
 	t.Helper()
 	response, err := http.Get(url + Path + machine)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestParts(t *testing.T) {
 	url := open()
 	expect := func(machine, want string) {
 		t.Helper()
-		if got := ask(t, url, machine); got != want {
+		if got := poll(t, url, machine); got != want {
 			t.Errorf("%s plays %q, want %q", machine, got, want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestConnect(t *testing.T) {
 	if first, _ := connect("203.0.113.2"); !strings.Contains(first, "502") {
 		t.Errorf("before there is a machine: %s", first)
 	}
-	ask(t, proxy.URL, "one")
+	poll(t, proxy.URL, "one")
 	if first, text := connect("203.0.113.2"); text != "hello\necho\n" {
 		t.Errorf("got %s, %q", first, text)
 	}
