@@ -1,6 +1,8 @@
 'use strict';
 // The connection to the broker.
 
+const { setTimeout: sleep } = require('node:timers/promises');
+
 const mqtt = require('mqtt');
 
 const log = require('./log');
@@ -77,7 +79,9 @@ class Broker {
   }
 
   async stop() {
-    await this.client?.endAsync(!this.connected);
+    // What was not sent yet gets a moment. Without a connection it is lost, and repeated.
+    if (this.connected) await Promise.race([this.client.endAsync(), sleep(2000)]);
+    await this.client?.endAsync(true);
   }
 }
 

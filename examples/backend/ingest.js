@@ -47,6 +47,8 @@ class Ingest {
 
   // Returns whether the message is confirmed later.
   take(packet, connection) {
+    // Neither stored nor confirmed: the broker sends it again, to this replica or to another.
+    if (this.stopping) return true;
     let item;
     try {
       item = position(packet.topic, packet.payload);
@@ -132,10 +134,10 @@ class Ingest {
   async stop(milliseconds) {
     this.stopping = true;
     const deadline = Date.now() + milliseconds;
-    if (this.broker.connected) {
-      // The other replicas get what comes from now on.
-      await Promise.race([this.broker.client.unsubscribeAsync(topic).catch(() => {}), sleep(2000)]);
-    }
+    // To connect again now would only be another interruption.
+    if (!this.broker.connected) await this.broker.stop();
+    // The other replicas get what comes from now on.
+    else await Promise.race([this.broker.client.unsubscribeAsync(topic).catch(() => {}), sleep(2000)]);
     while (this.unconfirmed > 0 && this.broker.connected && Date.now() < deadline) await sleep(50);
     this.abandoned = true;
   }
