@@ -48,20 +48,28 @@ func (m *Slipway) bindCloud(ctx context.Context, t *target) error {
 // container with a systemd of its own, which plays the oldest server there is.
 func (m *Slipway) targetWithMachine(ctx context.Context, env string) (*target, error) {
 	t, err := m.target(ctx, env)
-	if err != nil || env != simulated {
-		return t, err
+	if err != nil {
+		return nil, err
+	}
+	return t, m.bindMachine(ctx, t)
+}
+
+// bindMachine lets a command on the simulated environment reach its server.
+func (m *Slipway) bindMachine(ctx context.Context, t *target) error {
+	if t.env != simulated {
+		return nil
 	}
 	cloudsim, err := m.Cloudsim(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	program, err := m.cloudsimProgram(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	debian, err := m.image("DEBIAN")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	packages := []string{"cloud-init", "dbus", "docker.io", "iproute2", "iptables", "kmod", "openssh-server", "procps", "python3", "sudo", "systemd", "systemd-sysv"}
 	machine := debian.
@@ -74,7 +82,7 @@ func (m *Slipway) targetWithMachine(ctx context.Context, env string) (*target, e
 		WithExposedPort(9001).
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "machine", "--name=one"}, InsecureRootCapabilities: true})
 	t.container = t.container.WithServiceBinding("machine", machine)
-	return t, nil
+	return nil
 }
 
 func (m *Slipway) cloudsimProgram(ctx context.Context) (*dagger.File, error) {
