@@ -149,7 +149,14 @@ func (u *upRun) deploy(ctx context.Context) (string, error) {
 	}
 	site := playbook.New(u.Run)
 	for _, l := range u.made {
-		if err := site.Add(l.layer, l.outputs); err != nil {
+		outputs := l.outputs
+		if l.layer.Row.Applied { // tofu apply reports no sensitive output
+			var err error
+			if outputs, err = l.layer.Outputs(ctx); err != nil {
+				return "", err
+			}
+		}
+		if err := site.Add(l.layer, outputs); err != nil {
 			return "", err
 		}
 	}

@@ -21,10 +21,6 @@ func TestHostileNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	for _, name := range []string{"environments/hosts/main.tf", "environments/deploy/main.tf", "ansible/playbooks/site.yml"} {
-		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(repository, name)), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(repository, name), nil, 0o600))
-	}
 	if code := run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr}); code != run.BadInput {
 		t.Errorf("exit code %d", code)
 	}
