@@ -6,6 +6,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,7 +105,7 @@ func TestBlackBoxDeployFails(t *testing.T) {
 	t.Run("another host key", func(t *testing.T) {
 		s := newSite(t, "a", "b")
 		inventory := s.inventory()
-		inventory["b"].(map[string]any)["known_hosts"] = fmt.Sprintf("[127.0.0.1]:%d %s", s.hosts["b"].port, s.hosts["a"].public)
+		inventory["b"].(map[string]any)["known_hosts"] = s.hosts["b"].line(s.hosts["a"].public)
 		s.outputs(inventory, "")
 		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable").says(t, "the host key does not match: it is not the host that was created, or the connection is intercepted")
 		if got := s.hosts["b"].read(t, "file"); got != "" {
@@ -118,6 +122,45 @@ func TestBlackBoxDeployFails(t *testing.T) {
 		s := newSite(t, "a", "full")
 		s.deploy().ends(t, 1, "failed", "a=changed full=failed").says(t, "full is stopped in the task \"Write a file\"", "No space left on device")
 	})
+}
+
+// A host behind a proxy or a bastion is deployed to, and the bastion cannot read along.
+func TestBlackBoxDeployReach(t *testing.T) {
+	s := newSite(t, "bastion", "inner")
+	s.settings("ssh: {jump: bastion}\ndeploy: {playbook: site.yml}")
+	s.deploy("--limit=inner").ends(t, 0, "done", "bastion=skipped inner=changed")
+	s.hosts["bastion"].off()
+	if log := s.hosts["bastion"].log.String(); !strings.Contains(log, "Accepted publickey for root") {
+		t.Errorf("the bastion was not used:\n%s", log)
+	}
+	s.deploy("--limit=inner").ends(t, 1, "unreachable", "bastion=skipped inner=unreachable")
+
+	s.settings("ssh: {jump: gate}\ndeploy: {playbook: site.yml}")
+	s.deploy().ends(t, 3, "refused", "").says(t, `ssh.jump is "gate", and the hosts of test are bastion, inner`)
+
+	connected := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		there, err := net.Dial("tcp", r.Host)
+		if err != nil || r.Method != http.MethodConnect {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		connected++
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(there, here); _ = there.Close() }()
+		_, _ = io.Copy(here, there)
+		_ = here.Close()
+	}))
+	t.Cleanup(proxy.Close)
+	s.settings("ssh: {proxy: \"" + proxy.URL + "\"}\ndeploy: {playbook: site.yml}")
+	s.deploy("--limit=inner").ends(t, 0, "done", "bastion=skipped inner=ok")
+	if connected < 2 { // by the runner and by ssh
+		t.Errorf("the proxy was used %d times", connected)
+	}
 }
 
 // A playbook that cannot run is refused, and one that lacks a value says which.

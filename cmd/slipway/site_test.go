@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,10 +35,12 @@ type site struct {
 
 // An sshHost is one server. It logs in root.
 type sshHost struct {
-	folder string // of the files that tasks write
-	port   int
-	public string // host key
-	server *exec.Cmd
+	folder  string // of the files that tasks write
+	address string
+	port    int
+	public  string // host key
+	server  *exec.Cmd
+	log     *bytes.Buffer
 }
 
 // newSite starts a server for each name, and lets apply write their inventory. Each host has the
@@ -51,8 +54,8 @@ func newSite(t *testing.T, names ...string) *site {
 	s := &site{project: p, names: names, hosts: map[string]*sshHost{}}
 	var public string
 	s.private, public = newKeyPair(t)
-	for _, name := range names {
-		s.hosts[name] = newHost(t, name, public)
+	for i, name := range names {
+		s.hosts[name] = newHost(t, name, fmt.Sprintf("127.0.1.%d", i+1), public)
 	}
 	s.playbook(`
 - name: Write
@@ -84,8 +87,8 @@ func (s *site) inventory() map[string]any {
 	all := map[string]any{}
 	for name, h := range s.hosts {
 		all[name] = map[string]any{
-			"host": "127.0.0.1", "user": "root", "port": h.port, "groups": []string{"test"},
-			"known_hosts": fmt.Sprintf("[127.0.0.1]:%d %s", h.port, h.public), "vars": map[string]any{"folder": h.folder},
+			"host": h.address, "user": "root", "port": h.port, "groups": []string{"test"},
+			"known_hosts": h.line(h.public), "vars": map[string]any{"folder": h.folder},
 		}
 	}
 	return all
@@ -168,7 +171,12 @@ func (s *site) startDeploy(o call, output io.Writer) *exec.Cmd {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := trixie(s.t, os.Args[0])
+	// Where ssh, which runs as the tools' user, reaches it.
+	self := filepath.Join(o.Work, "slipway")
+	if err := os.Link(os.Args[0], self); err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := trixie(s.t, self)
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID
@@ -197,10 +205,10 @@ exec "$@"`
 }
 
 // newHost starts a server. The disk of a host named full is full.
-func newHost(t *testing.T, name, operator string) *sshHost {
+func newHost(t *testing.T, name, address, operator string) *sshHost {
 	t.Helper()
 	private, public := newKeyPair(t)
-	h := &sshHost{folder: testkit.ForTools(t), public: public}
+	h := &sshHost{folder: testkit.ForTools(t), address: address, public: public, log: &bytes.Buffer{}}
 	if name == "full" {
 		if err := syscall.Mount("tmpfs", h.folder, "tmpfs", 0, "size=4k"); err != nil {
 			t.Fatal(err)
@@ -210,7 +218,7 @@ func newHost(t *testing.T, name, operator string) *sshHost {
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", address+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,24 +229,23 @@ func newHost(t *testing.T, name, operator string) *sshHost {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"key": private, "authorized_keys": operator + "\n",
-		"sshd_config": fmt.Sprintf(`ListenAddress 127.0.0.1:%d
+		"sshd_config": fmt.Sprintf(`ListenAddress %s:%d
 HostKey %s/key
-AuthorizedKeysFile %[2]s/authorized_keys
+AuthorizedKeysFile %[3]s/authorized_keys
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 StrictModes no
 UsePAM no
 PidFile none
 Subsystem sftp internal-sftp
-`, h.port, folder),
+`, address, h.port, folder),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h.server = trixie(t, "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(folder, "sshd_config"))
-	var log bytes.Buffer
-	h.server.Stderr = &log
+	h.server.Stderr = h.log
 	if err := h.server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,19 +253,24 @@ Subsystem sftp internal-sftp
 		_ = h.server.Process.Kill()
 		_ = h.server.Wait()
 		if t.Failed() {
-			t.Logf("sshd at port %d:\n%s", h.port, log.String())
+			t.Logf("sshd at port %d:\n%s", h.port, h.log.String())
 		}
 	})
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", h.port))
+		c, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(h.port)))
 		if err == nil {
 			_ = c.Close()
 			return h
 		}
 		if time.Now().After(end) {
-			t.Fatalf("sshd does not listen: %v\n%s", err, log.String())
+			t.Fatalf("sshd does not listen: %v\n%s", err, h.log.String())
 		}
 	}
+}
+
+// line is one of known_hosts.
+func (h *sshHost) line(public string) string {
+	return fmt.Sprintf("[%s]:%d %s", h.address, h.port, public)
 }
 
 // off ends the server.

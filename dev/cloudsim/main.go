@@ -4,6 +4,10 @@
 // GitHub below /-/github/, which at that address shows what was written to it. Rules set at
 // /-/faults make requests to the clouds fail.
 //
+// `cloudsim machine` and `cloudsim services` are the first programs of the containers that play a
+// server and the managed services. They ask this program what to play. Its name server leads to
+// them, and so does its proxy.
+//
 // Everything is stored in one data folder and survives the process, even if it is killed: the store
 // is a bolt database, which checks a conditional write inside its write transaction. A second
 // cloudsim on the same folder waits until the first has ended, so two calls that each start their
@@ -28,9 +32,11 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3bolt"
 	bolt "go.etcd.io/bbolt"
 
+	"slipway/dev/cloudsim/acme"
 	"slipway/dev/cloudsim/faults"
 	"slipway/dev/cloudsim/githubsim"
 	"slipway/dev/cloudsim/machine"
+	"slipway/dev/cloudsim/managed"
 	"slipway/dev/cloudsim/openstack"
 	"slipway/dev/cloudsim/ovh"
 )
@@ -47,25 +53,26 @@ func main() {
 	log.SetPrefix("cloudsim: ")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) > 1 && os.Args[1] == "machine" {
-		if err := play(ctx, os.Args[2:]); err != nil {
+	if len(os.Args) > 1 && commands[os.Args[1]] != nil {
+		if err := commands[os.Args[1]](ctx, os.Args[2:]); err != nil {
 			log.Fatalf("error: %v", err)
 		}
 		return
 	}
 	data := flag.String("data", "", "folder for all data")
 	listen := flag.String("listen", ":9000", "address to serve on")
+	names := flag.String("dns", "", "address of the name server; empty: none")
 	flag.Parse()
 	if *data == "" || flag.NArg() > 0 {
 		log.Fatal("error: --data and a folder are required\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
 	}
-	if err := serve(ctx, *data, *listen); err != nil {
+	if err := serve(ctx, *data, *listen, *names); err != nil {
 		log.Fatalf("error: %v", err)
 	}
 }
 
 // serve runs until ctx ends.
-func serve(ctx context.Context, data, listen string) error {
+func serve(ctx context.Context, data, listen, names string) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
@@ -118,6 +125,15 @@ func serve(ctx context.Context, data, listen string) error {
 	if err != nil {
 		return err
 	}
+	rack.Off = cloud.SwitchedOff
+	rack.Resolve = func(name string) (string, error) { return addressOf(databases, name) }
+	desk := &managed.Desk{Clusters: databases.Instances, Sources: sources(rack)}
+	roots := &acme.Bundle{Path: filepath.Join(data, "acme-roots.pem")}
+	if names != "" {
+		if err := serveNames(ctx, names, rack, desk, databases); err != nil {
+			return err
+		}
+	}
 	logged := logged(requests, services)
 	server := &http.Server{
 		Addr: listen,
@@ -127,6 +143,10 @@ func serve(ctx context.Context, data, listen string) error {
 				rack.Connect(w, r)
 			case strings.HasPrefix(r.URL.Path, machine.Path): // too frequent to be logged
 				rack.ServeHTTP(w, r)
+			case strings.HasPrefix(r.URL.Path, managed.Path):
+				desk.ServeHTTP(w, r)
+			case r.URL.Path == acme.BundlePath:
+				roots.ServeHTTP(w, r)
 			default:
 				logged.ServeHTTP(w, r)
 			}

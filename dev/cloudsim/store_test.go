@@ -32,7 +32,7 @@ func start(t *testing.T, data string) (url string, stop func()) {
 	address := freeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serve(ctx, data, address) }()
+	go func() { done <- serve(ctx, data, address, "") }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {

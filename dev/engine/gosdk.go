@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +42,7 @@ func (s settings) goSDK() product {
 			if err != nil {
 				return err
 			}
-			if err := s.assemble(dir, golangImage.env, func(scratch string) ([]string, error) {
+			if err := s.assemble(dir, v1.Config{Env: golangImage.env}, func(scratch string) ([]string, error) {
 				archives, err := layerFiles(base)
 				if err != nil {
 					return nil, err

@@ -23,10 +23,14 @@ type image struct {
 	reference string   // reference of an image that only such a machine needs and ci/pins.env lacks
 	debian    bool     // on a minimal Debian …
 	packages  []string // … with these packages
-	options   []string // … and these options of mmdebstrap
 	goRoot    bool     // with the Go toolchain at /usr/local/go
 	programs  []placedProgram
 	env       []string
+
+	root   string    // name of the Debian root if several images have it
+	hooks  []string  // commands that mmdebstrap runs in the finished root, $1
+	app    string    // folder of the repository with a Node.js program, placed at /app
+	config v1.Config // replaces env
 }
 
 // A placedProgram is a compiled program and its path.
@@ -73,6 +77,7 @@ var images = []image{
 			}),
 		},
 	},
+	caddyImage, mosquittoImage, backendImage, powersyncImage,
 }
 
 // provider is an OpenTofu provider in a mirror, with the layout of
@@ -91,11 +96,11 @@ var ansibleImage = image{
 	pin:      "ANSIBLE",
 	debian:   true,
 	packages: []string{"ansible", "openssh-client"},
-	options: []string{
-		`--customize-hook=cd "$1"/usr/lib/python3/dist-packages/ansible_collections && find . -mindepth 2 -maxdepth 2 -type d ` +
+	hooks: []string{
+		`cd "$1"/usr/lib/python3/dist-packages/ansible_collections && find . -mindepth 2 -maxdepth 2 -type d ` +
 			`! -path ./ansible/posix ! -path './community/docker' ! -path ./community/library_inventory_filtering_v1 ! -path ./community/postgresql ! -path ./community/crypto ! -path ./community/general -prune -exec rm -rf {} +`,
 		// ssh refuses to run as a user without an entry.
-		`--customize-hook=echo 'tools:x:65532:65532::/nonexistent:/usr/sbin/nologin' >>"$1"/etc/passwd`,
+		`echo 'tools:x:65532:65532::/nonexistent:/usr/sbin/nologin' >>"$1"/etc/passwd`,
 	},
 }
 
@@ -110,8 +115,6 @@ var golangImage = image{
 	},
 }
 
-func (i image) debianOptions() []string { return slices.Concat(debianImageOptions, i.options) }
-
 // product returns the image as an OCI layout.
 func (i image) product(s settings) product {
 	inputs := slices.Concat([]string{"image 2"}, i.env)
@@ -124,11 +127,21 @@ func (i image) product(s settings) product {
 	for _, p := range i.programs {
 		inputs = append(append(inputs, p.at), p.inputs()...)
 	}
+	config := i.config
+	if i.env != nil {
+		config = v1.Config{Env: i.env}
+	}
+	if i.config.Cmd != nil {
+		inputs = append(inputs, fmt.Sprintf("%+v", i.config))
+	}
+	if i.app != "" {
+		inputs = append(inputs, appInputs(filepath.Join(s.repo, i.app))...)
+	}
 	return product{
 		name:   "image-" + strings.ToLower(i.pin),
 		inputs: inputs,
 		make: func(ctx context.Context, dir string) error {
-			return s.assemble(dir, i.env, func(scratch string) ([]string, error) { return i.layers(ctx, s, scratch) })
+			return s.assemble(dir, config, func(scratch string) ([]string, error) { return i.layers(ctx, s, scratch) })
 		},
 	}
 }
@@ -139,7 +152,14 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 		archives = append(archives, filepath.Join(scratch, name+".tar"))
 		return archives[len(archives)-1]
 	}
-	if i.debian {
+	switch {
+	case i.root != "":
+		shared, err := s.ensure(ctx, i.debianRoot(s))
+		if err != nil {
+			return nil, err
+		}
+		archives = append(archives, filepath.Join(shared, debianArchive))
+	case i.debian:
 		if err := s.debian(ctx, next("debian"), i.packages, i.debianOptions()...); err != nil {
 			return nil, err
 		}
@@ -164,11 +184,16 @@ func (i image) layers(ctx context.Context, s settings, scratch string) (archives
 			return nil, err
 		}
 	}
+	if i.app != "" {
+		if err := s.appLayer(ctx, filepath.Join(s.repo, i.app), scratch, next("app-layer")); err != nil {
+			return nil, err
+		}
+	}
 	return archives, nil
 }
 
 // assemble writes an image of the layers that archive creates to dir.
-func (s settings) assemble(dir string, env []string, archive func(scratch string) ([]string, error)) error {
+func (s settings) assemble(dir string, config v1.Config, archive func(scratch string) ([]string, error)) error {
 	scratch, err := os.MkdirTemp(s.scratch(), "image-")
 	if err != nil {
 		return err
@@ -179,7 +204,7 @@ func (s settings) assemble(dir string, env []string, archive func(scratch string
 	}
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		OS: "linux", Architecture: "amd64",
-		Config: v1.Config{Env: env},
+		Config: config,
 		RootFS: v1.RootFS{Type: "layers"},
 	})
 	if err != nil {

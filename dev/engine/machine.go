@@ -16,10 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostPackages are the Debian packages that up installs on the host, to create Debian roots and to
-// run a container.
+// hostPackages are the Debian packages that up installs on the host, to create Debian roots, to
+// download the packages of the example's Node.js programs, and to run a container.
 var hostPackages = map[string]string{ // program to look for: its package
 	"mmdebstrap": "mmdebstrap",
+	"npm":        "npm",
 	"runc":       "runc",
 }
 

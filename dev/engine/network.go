@@ -37,12 +37,12 @@ func (s settings) startNetwork(ctx context.Context, root string) error {
 	if err := newNetworkNamespace(s.netns()); err != nil {
 		return fmt.Errorf("create a network namespace: %w", err)
 	}
-	port := strconv.Itoa(s.port)
+	port := strconv.Itoa(s.port) + ":" + registryPort
 	// Do not use output, with which pasta would end: it stays in the background.
 	out, err := exec.CommandContext(ctx, filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
 		"--library-path", filepath.Join(root, "lib/x86_64-linux-gnu"), filepath.Join(root, "usr/bin/pasta"),
 		"--config-net", "--netns-only", "--runas", "0", "--quiet",
-		"--tcp-ports", "127.0.0.1/"+port+":"+port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none", "--host-lo-to-ns-lo",
+		"--tcp-ports", "127.0.0.1/"+port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none", "--host-lo-to-ns-lo",
 		"--dns-forward", nameserver, "--pid", s.pastaPID(), "--netns", s.netns()).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start pasta: %w\n  %s", err, out)

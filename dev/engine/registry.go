@@ -14,12 +14,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// registryAddress is where the registry listens, for the host and for the engine.
+// registryAddress is where the host reaches the registry.
 func (s settings) registryAddress() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Two processes of Debian's docker-registry serve the same files. The one on loopback is read-only:
-// every user of the machine can reach it. The other accepts pushes, on a socket in a folder that
-// only we can enter; the registry itself has no permissions by method.
+// registryPort is the registry's port in the engine's network: always the same one, so that a
+// container finds it at its default gateway whatever port the host has for it. Nothing else gets
+// in: pasta forwards only the port on the host's loopback.
+const registryPort = "5000"
+
+// registryInside is where the engine reaches the registry.
+const registryInside = "127.0.0.1:" + registryPort
+
+// Two processes of Debian's docker-registry serve the same files. The one on the network is
+// read-only: every user of the machine and every container can reach it. The other accepts pushes,
+// on a socket in a folder that only we can enter; the registry itself has no permissions by method.
 const (
 	pushFolder = "/run/slipway-push" // in the engine's root
 	pushSocket = "registry.sock"
@@ -28,13 +36,13 @@ const (
 func (s settings) pushFolder() string { return filepath.Join(s.run, "push") }
 func (s settings) pushSocket() string { return filepath.Join(s.pushFolder(), pushSocket) }
 
-// registryConfig is the configuration of the registry on loopback.
-func (s settings) registryConfig() string {
+// registryConfig is the configuration of the registry on the engine's network.
+func registryConfig() string {
 	return fmt.Sprintf(`version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
 storage: {filesystem: {rootdirectory: /var/lib/registry}, maintenance: {readonly: {enabled: true}}}
 http: {addr: %q}
-`, s.registryAddress())
+`, ":"+registryPort)
 }
 
 // pushConfig is the configuration of the registry on the socket.

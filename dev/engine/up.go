@@ -71,7 +71,7 @@ func (s settings) all() []product {
 
 // key changes with everything from which the running engine was started.
 func (s settings) key() string {
-	keys := []string{s.imagesKey(), strconv.Itoa(s.port), strconv.Itoa(s.storeGB)}
+	keys := []string{s.imagesKey(), strconv.Itoa(s.port), s.engineConfig(), registryConfig()}
 	for _, p := range s.all() {
 		keys = append(keys, p.key())
 	}
@@ -232,13 +232,13 @@ func (s settings) container(ctx context.Context) (container, error) {
 			"etc/resolv.conf":          "nameserver " + nameserver + "\n",
 			"etc/hosts":                "127.0.0.1 localhost slipway-engine\n::1 localhost\n",
 			"etc/dagger/engine.json":   s.engineConfig(),
-			"etc/slipway/registry.yml": s.registryConfig(),
+			"etc/slipway/registry.yml": registryConfig(),
 			"etc/slipway/push.yml":     pushConfig(),
 		},
 	}, nil
 }
 
-// engineConfig makes the registry on loopback the mirror of the registries that our pins name, and
+// engineConfig makes our own registry the mirror of the registries that our pins name, and
 // limits the store. Sizes are in bytes: the engine's GB is 2^30 of them. Half of the store is deleted
 // at once, so that it happens rarely: v0.19.10 can delete what a running call needs.
 func (s settings) engineConfig() string {
@@ -251,7 +251,7 @@ func (s settings) engineConfig() string {
     %[3]q: {"http": true}
   }
 }
-`, s.storeGB*1e9, s.storeGB*1e9/4, s.registryAddress(), s.storeGB*1e9/2)
+`, s.storeGB*1e9, s.storeGB*1e9/4, registryInside, s.storeGB*1e9/2)
 }
 
 // down stops this machine's engine; there is nothing to do if another one is used.

@@ -56,13 +56,22 @@ func (d Diff) Unified() string {
 		return strings.TrimRight(d.Prepared, "\n") + "\n"
 	}
 	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: difflib.SplitLines(d.Before), B: difflib.SplitLines(d.After),
+		A: lines(d.Before), B: lines(d.After),
 		FromFile: header(d.BeforeHeader, "before"), ToFile: header(d.AfterHeader, "after"), Context: 3,
 	})
 	if err != nil {
 		return ""
 	}
 	return text
+}
+
+// lines splits a text into lines that all end in a line break.
+func lines(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		all = append(all, strings.TrimSuffix(line, "\n")+"\n")
+	}
+	return all
 }
 
 func header(name, otherwise string) string {

@@ -45,8 +45,8 @@ var Tools = []Tool{
 }
 
 // toolless lists pins without a tool that a pins file may also contain: a mirror of providers, each
-// of which has its own version, and our own programs.
-var toolless = []string{"PROVIDERS", "RUNNER"}
+// of which has its own version, our own programs, and the images that servers run.
+var toolless = []string{"PROVIDERS", "RUNNER", "CADDY", "MOSQUITTO", "BACKEND", "POWERSYNC"}
 
 // debianVersion returns the code name, as in the image's tag.
 func debianVersion(_ context.Context, root fs.FS) (string, error) {

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"slipway/dev/cloudsim/ask"
 )
 
 // A Player is the first program of a machine's container.
@@ -25,6 +25,8 @@ type Player struct {
 	plays   Server
 	running *exec.Cmd     // nil: the server is off
 	ended   chan struct{} // closed when the server shuts itself down
+	boots   int           // Server.Boots when it was switched on
+	off     bool          // it switched itself off; only valid when ended is closed
 }
 
 // lockName is the name of a file beside the disks.
@@ -64,6 +66,7 @@ func (p *Player) become(ctx context.Context, s Server) error {
 		if err := p.halt(); err != nil {
 			return err
 		}
+		p.running = nil
 	}
 	p.plays = s
 	if err := p.wipeOthers(s.ID); err != nil {
@@ -73,14 +76,32 @@ func (p *Player) become(ctx context.Context, s Server) error {
 	case s.ID == "":
 		return nil
 	case s.Status == "ACTIVE" || s.Status == "BUILD" || s.Status == "REBOOT":
-		if p.runs() {
+		switch {
+		case p.boots != s.Boots: // the API was asked to reboot it, however long ago
+			if err := p.halt(); err != nil {
+				return err
+			}
+		case p.runs():
 			return nil
+		case p.running != nil && p.off:
+			return p.reportOff(ctx)
 		}
 		log.Printf("%s boots", s.Name)
 		return p.boot(ctx, s)
 	default: // SHUTOFF, SHELVED and similar
-		return p.halt()
+		err := p.halt()
+		p.running = nil
+		return err
 	}
+}
+
+// reportOff tells the cloud that the server switched itself off, as Nova notices it.
+func (p *Player) reportOff(ctx context.Context) error {
+	err := ask.Post(ctx, p.Cloud+Path+p.Name+"?"+offKey+"="+p.plays.ID)
+	if err != nil {
+		log.Printf("error: %v", err) // it is repeated
+	}
+	return nil
 }
 
 // disk returns the folder with a server's differences from the image.
@@ -105,7 +126,9 @@ func (p *Player) wipeOthers(keep string) error {
 }
 
 // bootScript mounts the server's disk over the image and starts systemd. Its arguments are the disk
-// and the name of the machine.
+// and the name of the machine. Docker's data are beside the overlay: it needs one of its own, which
+// the kernel does not put on another. The disk becomes the root of the mounts, which a chroot would
+// not make it: what enters the mounts of a container that runs on it would then be outside of it.
 const bootScript = `set -eu
 root=/server
 mkdir -p "$root"
@@ -116,12 +139,15 @@ mount -t cgroup2 none "$root/sys/fs/cgroup"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
 mount -t tmpfs tmpfs "$root/tmp"
-for file in /etc/resolv.conf /etc/hosts; do
-  : >>"$root$file"
-  mount --bind "$file" "$root$file"
+for data in docker containerd; do
+  mkdir -p "$1/$data" "$root/var/lib/$data"
+  mount --bind "$1/$data" "$root/var/lib/$data"
 done
 export container=slipway
-exec chroot "$root" /sbin/init
+cd "$root"
+pivot_root . mnt
+umount --lazy /mnt
+exec /sbin/init
 `
 
 // boot starts systemd on the server's disk, in its own namespaces.
@@ -135,7 +161,7 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	if err := p.seed(ctx, upper, s); err != nil {
 		return err
 	}
-	group, err := ownGroup(p.Name)
+	group, err := p.newGroup()
 	if err != nil {
 		return err
 	}
@@ -148,12 +174,24 @@ func (p *Player) boot(ctx context.Context, s Server) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("boot %s: %w", s.Name, err)
 	}
-	p.running, p.ended = cmd, make(chan struct{})
+	p.running, p.ended, p.boots, p.off = cmd, make(chan struct{}), s.Boots, false
 	go func() {
 		_ = cmd.Wait()
+		log.Printf("%s ended: %s", s.Name, cmd.ProcessState)
+		p.off = switchedOff(cmd.ProcessState)
 		close(p.ended)
 	}()
 	return nil
+}
+
+// switchedOff reports whether a server ended because it switched itself off. The kernel kills the
+// first process of a process namespace with this signal instead of switching off the machine, and
+// with another one instead of rebooting it; unshare then ends by the same signal.
+//
+// https://man7.org/linux/man-pages/man2/reboot.2.html
+func switchedOff(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
 
 // runs reports whether the server is on.
@@ -169,36 +207,6 @@ func (p *Player) runs() bool {
 	}
 }
 
-// ownGroup creates a control group for the machine and opens it.
-func ownGroup(name string) (*os.File, error) {
-	const mount = "/control-groups"
-	if err := os.MkdirAll(mount, 0o755); err != nil {
-		return nil, err
-	}
-	if err := syscall.Mount("none", mount, "cgroup2", 0, ""); err != nil && !errors.Is(err, syscall.EBUSY) {
-		return nil, fmt.Errorf("mount the control groups: %w", err)
-	}
-	group := filepath.Join(mount, "slipway-"+name)
-	if err := os.MkdirAll(group, 0o755); err != nil {
-		return nil, err
-	}
-	return os.Open(group)
-}
-
-// halt ends the server like a power cut.
-func (p *Player) halt() error {
-	if !p.runs() {
-		return nil
-	}
-	log.Printf("%s halts", p.plays.Name)
-	err := p.running.Process.Kill()
-	if err == nil || errors.Is(err, os.ErrProcessDone) {
-		<-p.ended
-		return nil
-	}
-	return err
-}
-
 // seed passes the metadata service's data to cloud-init.
 //
 // https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
@@ -207,15 +215,12 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 		Hostname string            `json:"hostname"`
 		Keys     map[string]string `json:"public_keys"`
 	}
-	text, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/meta_data.json")
-	if err != nil {
+	metadata := p.Cloud + "/-/openstack-metadata/" + s.ID + "/openstack/latest/"
+	if err := ask.JSON(ctx, metadata+"meta_data.json", &data); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, &data); err != nil {
-		return err
-	}
-	user, err := p.get(ctx, "/-/openstack-metadata/"+s.ID+"/openstack/latest/user_data")
-	if errors.Is(err, errNone) {
+	user, err := ask.Get(ctx, metadata+"user_data")
+	if errors.Is(err, ask.ErrNone) {
 		user, err = []byte("#cloud-config\n{}\n"), nil
 	}
 	if err != nil {
@@ -227,6 +232,9 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 	}
 	meta, err := json.Marshal(map[string]any{"instance-id": s.ID, "local-hostname": data.Hostname, "public-keys": keys})
 	if err != nil {
+		return err
+	}
+	if err := p.writeNames(ctx, upper, data.Hostname); err != nil {
 		return err
 	}
 	for path, content := range map[string][]byte{
@@ -247,30 +255,5 @@ func (p *Player) seed(ctx context.Context, upper string, s Server) error {
 }
 
 func (p *Player) ask(ctx context.Context) (s Server, err error) {
-	text, err := p.get(ctx, Path+p.Name)
-	if err != nil {
-		return Server{}, err
-	}
-	return s, json.Unmarshal(text, &s)
-}
-
-var errNone = errors.New("not found")
-
-func (p *Player) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Cloud+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound {
-		return nil, errNone
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("get %s: %s", path, response.Status)
-	}
-	return io.ReadAll(response.Body)
+	return s, ask.JSON(ctx, p.Cloud+Path+p.Name, &s)
 }

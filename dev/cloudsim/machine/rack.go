@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -21,13 +22,23 @@ type Server struct {
 	ID        string   `json:"id"` // empty: no server
 	Name      string   `json:"name"`
 	Status    string   `json:"status"`
-	Addresses []string `json:"-"` // in all networks
+	Boots     int      `json:"boots"` // how often the API has switched it on again
+	Addresses []string `json:"-"`     // in all networks
+
+	Networks map[string][]string `json:"-"` // addresses by network ID
+	Public   string              `json:"-"` // public IPv4 address; empty: none
 }
 
 // A Rack assigns each machine one server, and remembers which.
 type Rack struct {
+	// Off tells the cloud that a server has switched itself off.
+	Off func(id string) error
+
 	servers func() ([]Server, error) // all servers, oldest first
 	path    string                   // path of the file with the assignments
+
+	// Resolve returns the address of a server that a name in the cloud's zones leads to.
+	Resolve func(name string) (address string, err error)
 
 	mu    sync.Mutex
 	parts map[string]string // server by machine
@@ -47,8 +58,12 @@ func NewRack(path string, servers func() ([]Server, error)) (*Rack, error) {
 	return r, json.Unmarshal(data, &r.parts)
 }
 
-// Path is where a machine requests its server: GET Path + its name.
-const Path = "/-/machines/"
+// Path is where a machine requests its server: GET Path + its name. With POST, and the server's ID
+// as the value of offKey, it tells that its server has switched itself off.
+const (
+	Path   = "/-/machines/"
+	offKey = "off"
+)
 
 // ServeHTTP tells a machine which server to play. Machines poll it, and so the rack learns where
 // each machine is.
@@ -57,6 +72,12 @@ func (r *Rack) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
+	}
+	if id := request.URL.Query().Get(offKey); request.Method == http.MethodPost && id != "" {
+		if err := r.Off(id); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
 	}
 	server, err := r.part(request.URL.Path[len(Path):], host)
 	if err != nil {
@@ -109,7 +130,32 @@ func (r *Rack) remember() error {
 	return os.Rename(r.path+".new", r.path)
 }
 
-// Dial connects to a server's address, wherever the machine that plays it is.
+// A Place is a server and the address of the machine that plays it.
+type Place struct {
+	Server
+	At string
+}
+
+// Places lists the servers that a machine plays.
+func (r *Rack) Places() ([]Place, error) {
+	all, err := r.servers()
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Place
+	for _, s := range all {
+		for machine, id := range r.parts {
+			if at := r.at[machine]; id == s.ID && at != "" {
+				list = append(list, Place{s, at})
+			}
+		}
+	}
+	return list, nil
+}
+
+// Dial connects to a server's address, or to a name of it, wherever the machine that plays it is.
 func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -119,20 +165,23 @@ func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := netip.ParseAddr(host); err != nil && r.Resolve != nil {
+		if host, err = r.Resolve(host); err != nil {
+			return nil, err
+		}
+	}
 	i := slices.IndexFunc(all, func(s Server) bool { return slices.Contains(s.Addresses, host) && s.Status == "ACTIVE" })
 	if i < 0 {
 		return nil, fmt.Errorf("no running server has the address %s", host)
 	}
-	r.mu.Lock()
-	at := ""
-	for machine, id := range r.parts {
-		if id == all[i].ID {
-			at = r.at[machine]
+	places, err := r.Places()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		if p.ID == all[i].ID {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(p.At, port))
 		}
 	}
-	r.mu.Unlock()
-	if at == "" {
-		return nil, fmt.Errorf("no machine plays the server %s", all[i].Name)
-	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(at, port))
+	return nil, fmt.Errorf("no machine plays the server %s", all[i].Name)
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// ask is what a machine does all the time.
-func ask(t *testing.T, url, machine string) string {
+// poll is what a machine does all the time.
+func poll(t *testing.T, url, machine string) string {
 	t.Helper()
 	response, err := http.Get(url + Path + machine)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestParts(t *testing.T) {
 	url := open()
 	expect := func(machine, want string) {
 		t.Helper()
-		if got := ask(t, url, machine); got != want {
+		if got := poll(t, url, machine); got != want {
 			t.Errorf("%s plays %q, want %q", machine, got, want)
 		}
 	}
@@ -127,12 +127,22 @@ func TestConnect(t *testing.T) {
 	if first, _ := connect("203.0.113.2"); !strings.Contains(first, "502") {
 		t.Errorf("before there is a machine: %s", first)
 	}
-	ask(t, proxy.URL, "one")
+	poll(t, proxy.URL, "one")
 	if first, text := connect("203.0.113.2"); text != "hello\necho\n" {
 		t.Errorf("got %s, %q", first, text)
 	}
 	if first, _ := connect("203.0.113.3"); !strings.Contains(first, "502") {
 		t.Errorf("another address: %s", first)
+	}
+	if first, _ := connect("www.example.org"); !strings.Contains(first, "502") {
+		t.Errorf("a name without a zone: %s", first)
+	}
+	rack.Resolve = func(name string) (string, error) { return map[string]string{"www.example.org": "203.0.113.2"}[name], nil }
+	if first, text := connect("www.example.org"); text != "hello\necho\n" {
+		t.Errorf("a name: %s, %q", first, text)
+	}
+	if first, _ := connect("other.example.org"); !strings.Contains(first, "502") {
+		t.Errorf("another name: %s", first)
 	}
 	status = "SHUTOFF"
 	if first, _ := connect("203.0.113.2"); !strings.Contains(first, "502") {

@@ -25,6 +25,7 @@ type server struct {
 	Tags              []string
 	ConfigDrive       bool
 	Interfaces        []attachment
+	Boots             int // how often it has been switched on again
 }
 
 // An attachment is a port of the server.

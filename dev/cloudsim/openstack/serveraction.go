@@ -64,12 +64,22 @@ func becomes(meanwhile, task, next string) func(*Cloud, call, *server, json.RawM
 	}
 }
 
+// boots is becomes, and has the machine that plays the server boot it again, however short the
+// status was a different one.
+func boots(meanwhile, task string) func(*Cloud, call, *server, json.RawMessage) error {
+	change := becomes(meanwhile, task, "ACTIVE")
+	return func(c *Cloud, q call, s *server, values json.RawMessage) error {
+		s.Boots++
+		return change(c, q, s, values)
+	}
+}
+
 // actions are keyed by the names in bodies. As at OVH, a shelved server leaves its machine
-// immediately.
+// immediately. A reboot is a power cut, also one of the type SOFT: what survives that survives both.
 var actions = map[string]action{
-	"os-start":            {[]string{"SHUTOFF"}, http.StatusAccepted, becomes("", "powering-on", "ACTIVE")},
+	"os-start":            {[]string{"SHUTOFF"}, http.StatusAccepted, boots("", "powering-on")},
 	"os-stop":             {[]string{"ACTIVE", "ERROR"}, http.StatusAccepted, becomes("", "powering-off", "SHUTOFF")},
-	"reboot":              {[]string{"ACTIVE", "SHUTOFF"}, http.StatusAccepted, becomes("REBOOT", "rebooting", "ACTIVE")},
+	"reboot":              {[]string{"ACTIVE", "SHUTOFF"}, http.StatusAccepted, boots("REBOOT", "rebooting")},
 	"pause":               {[]string{"ACTIVE"}, http.StatusAccepted, becomes("", "pausing", "PAUSED")},
 	"unpause":             {[]string{"PAUSED"}, http.StatusAccepted, becomes("", "unpausing", "ACTIVE")},
 	"shelve":              {[]string{"ACTIVE", "SHUTOFF", "PAUSED"}, http.StatusAccepted, becomes("", "shelving", "SHELVED_OFFLOADED")},

@@ -26,6 +26,15 @@ type cluster struct {
 	Users           []user
 	Databases       []database
 	Restrictions    []restriction
+	Certificates    Certificates
+}
+
+// port is that of all clusters.
+const port = 20184
+
+// domain is the name at which the cluster is reached.
+func (k *cluster) domain() string {
+	return fmt.Sprintf("postgresql-%s.database.%s.invalid", k.ID[:8], strings.ToLower(k.Region))
 }
 
 type backups struct {
@@ -73,7 +82,7 @@ func (c *Cloud) postgresql() {
 // view returns the cluster in the format of
 // https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}~GET
 func (k *cluster) view() map[string]any {
-	domain := fmt.Sprintf("postgresql-%s.database.%s.invalid", k.ID[:8], strings.ToLower(k.Region))
+	domain := k.domain()
 	network := "public"
 	if k.Network != "" {
 		network = "private"
@@ -97,8 +106,8 @@ func (k *cluster) view() map[string]any {
 	// Whether the real API returns them earlier is not known; nobody should rely on it.
 	if k.State.Status != "PENDING" && k.State.Status != "CREATING" {
 		v["endpoints"] = []any{map[string]any{
-			"component": "postgresql", "domain": domain, "path": "/defaultdb?sslmode=require", "port": 20184, "scheme": "postgres", "ssl": true, "sslMode": "require",
-			"uri": "postgres://<username>:<password>@" + domain + ":20184/defaultdb?sslmode=require",
+			"component": "postgresql", "domain": domain, "path": "/defaultdb?sslmode=require", "port": port, "scheme": "postgres", "ssl": true, "sslMode": "require",
+			"uri": fmt.Sprintf("postgres://<username>:<password>@%s:%d/defaultdb?sslmode=require", domain, port),
 		}}
 	}
 	if k.Network != "" {

@@ -54,6 +54,10 @@ func (c *Cloud) createCluster(q call) (any, error) {
 	if err := k.change(asked); err != nil {
 		return nil, err
 	}
+	var err error
+	if k.Certificates, err = newCertificates(k.domain(), q.now); err != nil {
+		return nil, err
+	}
 	c.begin(q, &k.State, "PENDING", "CREATING", ready)
 	for i := range k.Restrictions {
 		k.Restrictions[i].State = k.State

@@ -9,6 +9,9 @@ type database struct {
 	State    state
 }
 
+// systemDatabases are those that each PostgreSQL has for itself.
+var systemDatabases = []string{"postgres", "template0", "template1"}
+
 func (d database) view() map[string]any {
 	return map[string]any{"id": d.ID, "name": d.Name, "default": d.Default}
 }
@@ -45,7 +48,7 @@ func (c *Cloud) createDatabase(q call) (any, error) {
 	if err := q.read(&asked); err != nil {
 		return nil, err
 	}
-	if !names.MatchString(asked.Name) {
+	if !names.MatchString(asked.Name) || slices.Contains(systemDatabases, asked.Name) {
 		return nil, bad("Invalid database name %q", asked.Name)
 	}
 	if slices.ContainsFunc(k.Databases, func(d database) bool { return d.Name == asked.Name }) {

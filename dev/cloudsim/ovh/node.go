@@ -7,7 +7,7 @@ import (
 
 func (k *cluster) node(id string) map[string]any {
 	return map[string]any{
-		"id": id, "name": "postgresql-" + id[:8], "createdAt": k.Created, "flavor": k.Flavor, "region": k.Region, "status": k.State.Status, "port": 20184,
+		"id": id, "name": "postgresql-" + id[:8], "createdAt": k.Created, "flavor": k.Flavor, "region": k.Region, "status": k.State.Status, "port": port,
 	}
 }
 
@@ -59,12 +59,4 @@ func (k *cluster) checkAdvanced() error {
 		}
 	}
 	return nil
-}
-
-// showCertificates returns something that only looks like a certificate: nothing here uses TLS.
-//
-// https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/certificates~GET
-func (c *Cloud) showCertificates(q call) (any, error) {
-	_, err := q.cluster()
-	return map[string]string{"ca": "-----BEGIN CERTIFICATE-----\nY2xvdWRzaW0=\n-----END CERTIFICATE-----\n"}, err
 }

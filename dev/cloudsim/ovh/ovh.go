@@ -41,6 +41,9 @@ func Open(path, prefix string) (*Cloud, error) {
 		if err == nil {
 			_, err = tx.CreateBucketIfNotExists(zones)
 		}
+		if err == nil {
+			err = certify(tx)
+		}
 		return err
 	})
 	if err != nil {

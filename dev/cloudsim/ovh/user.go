@@ -4,15 +4,20 @@ import (
 	"crypto/rand"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
 // administrator is the user that comes with each cluster.
 const administrator = "avnadmin"
 
+// superuser is the name that PostgreSQL's own superuser has, which no client of OVH's is.
+const superuser = "postgres"
+
 // A user is stored without its password: the API never returns it again either.
 type user struct {
 	ID, Name string
+	Verifier string // what PostgreSQL stores of the password; empty: it has none
 	Created  time.Time
 	Roles    []string
 	State    state
@@ -67,7 +72,7 @@ func (c *Cloud) createUser(q call) (any, error) {
 	if err := q.read(&asked); err != nil {
 		return nil, err
 	}
-	if !names.MatchString(asked.Name) {
+	if !names.MatchString(asked.Name) || asked.Name == superuser || strings.HasPrefix(asked.Name, "pg_") {
 		return nil, bad("Invalid user name %q", asked.Name)
 	}
 	if err := checkRoles(asked.Roles); err != nil {
@@ -78,15 +83,21 @@ func (c *Cloud) createUser(q call) (any, error) {
 	}
 	u := user{ID: newID(), Name: asked.Name, Created: q.now, Roles: append([]string{}, asked.Roles...)}
 	c.begin(q, &u.State, "PENDING", "CREATING", ready)
+	v, err := u.newPassword()
+	if err != nil {
+		return nil, err
+	}
 	k.Users = append(k.Users, u)
-	return u.withPassword(), k.put(q.tx)
+	return v, k.put(q.tx)
 }
 
-// withPassword returns the view with the new password, which is shown only once.
-func (u user) withPassword() map[string]any {
-	v := u.view()
-	v["password"] = rand.Text()
-	return v
+// newPassword gives the user a new password, and returns its view with it, the only one that has it.
+func (u *user) newPassword() (map[string]any, error) {
+	v, password := u.view(), rand.Text()
+	var err error
+	u.Verifier, err = verifier(password)
+	v["password"] = password
+	return v, err
 }
 
 // https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user/{userId}~GET
@@ -140,7 +151,11 @@ func (c *Cloud) resetUser(q call) (any, error) {
 		return nil, err
 	}
 	c.begin(q, &u.State, "UPDATING", ready)
-	return u.withPassword(), k.put(q.tx)
+	v, err := u.newPassword()
+	if err != nil {
+		return nil, err
+	}
+	return v, k.put(q.tx)
 }
 
 // https://api.ovh.com/console/#/cloud/project/{serviceName}/database/postgresql/{clusterId}/user/{userId}~DELETE
