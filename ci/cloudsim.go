@@ -48,15 +48,23 @@ func (m *Slipway) bindCloud(ctx context.Context, t *target) error {
 // targetWithMachine is target, and in the simulated environment it reaches the server too.
 func (m *Slipway) targetWithMachine(ctx context.Context, env string) (*target, error) {
 	t, err := m.target(ctx, env)
-	if err != nil || env != simulated {
-		return t, err
-	}
-	machine, err := m.machine(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return t, m.bindMachine(ctx, t)
+}
+
+// bindMachine lets a command on the simulated environment reach its server.
+func (m *Slipway) bindMachine(ctx context.Context, t *target) error {
+	if t.env != simulated {
+		return nil
+	}
+	machine, err := m.machine(ctx)
+	if err != nil {
+		return err
+	}
 	t.container = t.container.WithServiceBinding("machine", machine)
-	return t, nil
+	return nil
 }
 
 // Open serves the ports of environment local's server, as long as it is called.

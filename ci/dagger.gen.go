@@ -64,6 +64,7 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 		PinsFile     string
 		Goproxy      string
 		LocalData    string
+		Log          string
 	}
 	concrete.Source = r.Source
 	concrete.AgeKey = r.AgeKey
@@ -72,6 +73,7 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 	concrete.PinsFile = r.PinsFile
 	concrete.Goproxy = r.Goproxy
 	concrete.LocalData = r.LocalData
+	concrete.Log = r.Log
 	return json.Marshal(&concrete)
 }
 
@@ -84,6 +86,7 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 		PinsFile     string
 		Goproxy      string
 		LocalData    string
+		Log          string
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
@@ -96,29 +99,34 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	r.PinsFile = concrete.PinsFile
 	r.Goproxy = concrete.Goproxy
 	r.LocalData = concrete.LocalData
+	r.Log = concrete.Log
 	return nil
 }
 
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
-		Container *dagger.Container
-		Pins      *dagger.File
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
 	}
 	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
 	concrete.Pins = r.Pins
 	return json.Marshal(&concrete)
 }
 
 func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
-		Container *dagger.Container
-		Pins      *dagger.File
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
 		return err
 	}
 	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
 	r.Pins = concrete.Pins
 	return nil
 }
@@ -365,6 +373,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 		}
 	case "Slipway":
 		switch fnName {
+		case "Ansible":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Ansible(&parent, ctx)
 		case "Apply":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -484,6 +499,48 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Cloudsim(&parent, ctx)
+		case "Deploy":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var check bool
+			if inputArgs["check"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["check"]), &check)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg check", err))
+				}
+			}
+			var limit string
+			if inputArgs["limit"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["limit"]), &limit)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg limit", err))
+				}
+			}
+			var tags string
+			if inputArgs["tags"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["tags"]), &tags)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg tags", err))
+				}
+			}
+			var commit string
+			if inputArgs["commit"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["commit"]), &commit)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg commit", err))
+				}
+			}
+			return (*Slipway).Deploy(&parent, ctx, env, check, limit, tags, commit)
 		case "Destroy":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)
@@ -1064,7 +1121,14 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg localData", err))
 				}
 			}
-			return New(ctx, source, ageKey, pins, goproxy, localData)
+			var log string
+			if inputArgs["log"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["log"]), &log)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg log", err))
+				}
+			}
+			return New(ctx, source, ageKey, pins, goproxy, localData, log)
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

@@ -25,6 +25,8 @@ type Slipway struct {
 	Goproxy string
 	// +private
 	LocalData string
+	// +private
+	Log string
 }
 
 // New is cached by what it is given. What each call would otherwise look up again belongs here.
@@ -51,6 +53,10 @@ func New(
 	//
 	// +default="slipway-local"
 	localData string,
+	// What deploy shows while it runs: a line per task (tasks), a line per play (plays), or all that Ansible prints (debug).
+	//
+	// +default="tasks"
+	log string,
 ) (*Slipway, error) {
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
@@ -69,6 +75,6 @@ func New(
 	}
 	return &Slipway{
 		Source: source, SourceIsOurs: ours, Fetched: fetched,
-		AgeKey: ageKey, PinsFile: text, Goproxy: goproxy, LocalData: localData,
+		AgeKey: ageKey, PinsFile: text, Goproxy: goproxy, LocalData: localData, Log: log,
 	}, nil
 }

@@ -20,7 +20,16 @@ type target struct {
 
 // target is for the commands on an environment. Its container has the age identity.
 func (m *Slipway) target(ctx context.Context, env string) (*target, error) {
-	t, err := m.targetWithoutKey(ctx)
+	toolchain, err := m.Toolchain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.targetIn(ctx, env, toolchain.Container)
+}
+
+// targetIn is target in another container.
+func (m *Slipway) targetIn(ctx context.Context, env string, container *dagger.Container) (*target, error) {
+	t, err := m.mounted(container)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +42,20 @@ func (m *Slipway) target(ctx context.Context, env string) (*target, error) {
 
 // targetWithoutKey is for the commands that need no secret.
 func (m *Slipway) targetWithoutKey(ctx context.Context) (*target, error) {
-	repository, err := m.repository()
-	if err != nil {
-		return nil, err
-	}
 	toolchain, err := m.Toolchain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &target{repository: repository, container: toolchain.Container.
+	return m.mounted(toolchain.Container)
+}
+
+// mounted adds the repository, the pins and a work folder to a container with tools.
+func (m *Slipway) mounted(container *dagger.Container) (*target, error) {
+	repository, err := m.repository()
+	if err != nil {
+		return nil, err
+	}
+	return &target{repository: repository, container: container.
 		WithMountedDirectory("/repo", repository).
 		WithMountedFile("/run/pins.env", dag.File("pins.env", m.PinsFile)).
 		WithMountedTemp("/work")}, nil

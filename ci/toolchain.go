@@ -11,6 +11,8 @@ type Toolchain struct {
 	// The container itself, for inspection: `dagger call toolchain container terminal`.
 	Container *dagger.Container
 	// +private
+	AnsibleImage string
+	// +private
 	Pins *dagger.File
 }
 
@@ -22,6 +24,15 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
+	container, err := m.withTools(ctx, debian)
+	if err != nil {
+		return nil, err
+	}
+	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container, AnsibleImage: m.pinned("ANSIBLE")}, nil
+}
+
+// withTools adds OpenTofu and the runner to an image.
+func (m *Slipway) withTools(ctx context.Context, base *dagger.Container) (*dagger.Container, error) {
 	certificates, err := m.certificates()
 	if err != nil {
 		return nil, err
@@ -34,17 +45,16 @@ func (m *Slipway) Toolchain(ctx context.Context) (*Toolchain, error) {
 	if err != nil {
 		return nil, err
 	}
-	providers := m.pinned("PROVIDERS")
-	container := debian.
+	container := base.
 		WithFile(certificatesFile, certificates).
 		WithFile(programs+"tofu", opentofu.File("/usr/local/bin/tofu")).
 		WithFile(programs+"slipway", runner)
-	if providers != "" {
+	if providers := m.pinned("PROVIDERS"); providers != "" {
 		// For a machine that reaches no registry. OpenTofu looks here by default, under the name of
 		// its ancestor.
 		container = container.WithMountedDirectory("/usr/local/share/terraform/plugins", dag.Container().From(providers).Rootfs())
 	}
-	return &Toolchain{Pins: dag.File("pins.env", m.PinsFile), Container: container}, nil
+	return container, nil
 }
 
 const certificatesFile = "/etc/ssl/certs/ca-certificates.crt"
@@ -65,8 +75,21 @@ func (m *Slipway) certificates() (*dagger.File, error) {
 // Versions runs every tool and prints its version beside its pin. It fails if a version is not the
 // pinned one.
 func (t *Toolchain) Versions(ctx context.Context) (string, error) {
-	return t.Container.
-		WithMountedFile("/run/pins.env", t.Pins).
-		WithExec([]string{"slipway", "toolchain", "--pins", "/run/pins.env"}).
-		Stdout(ctx)
+	const runner = programs + "slipway"
+	ansible := withAnsible(t.AnsibleImage).WithFile(runner, t.Container.File(runner))
+	text := ""
+	for _, in := range []struct {
+		name      string
+		container *dagger.Container
+	}{{"tofu", t.Container}, {"ansible", ansible}} {
+		versions, err := in.container.
+			WithMountedFile("/run/pins.env", t.Pins).
+			WithExec([]string{"slipway", "toolchain", "--pins=/run/pins.env", "--container=" + in.name}).
+			Stdout(ctx)
+		if err != nil {
+			return "", err
+		}
+		text += versions
+	}
+	return text, nil
 }

@@ -13,7 +13,7 @@ import (
 
 func TestToolchainVersions(t *testing.T) {
 	out := dagger(t, "call", "toolchain", "versions").must(t).stdout
-	for _, row := range []string{`debian +trixie +trixie`, `go +1\.26\.8 +1\.26\.8`, `opentofu +1\.12\.6 +1\.12\.6`} {
+	for _, row := range []string{`debian +trixie +trixie`, `go +1\.26\.8 +1\.26\.8`, `opentofu +1\.12\.6 +1\.12\.6`, `ansible-core +2\.19 +2\.19\.[0-9]+`} {
 		if !regexp.MustCompile(`(?m)^` + row + ` *$`).MatchString(out) {
 			t.Errorf("no row %q in\n%s", row, out)
 		}

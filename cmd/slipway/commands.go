@@ -4,6 +4,7 @@ import (
 	"slipway/internal/commands/apply"
 	"slipway/internal/commands/checks"
 	"slipway/internal/commands/credentials"
+	"slipway/internal/commands/deployment"
 	"slipway/internal/commands/inspect"
 	"slipway/internal/commands/lockfile"
 	"slipway/internal/commands/publishing"
@@ -15,7 +16,7 @@ import (
 
 // commands are all commands of the runner, in help order.
 var commands = []func() run.Command{
-	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, apply.Destroy, apply.Down,
+	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,
 	recovery.Recover, recovery.Unlock,
 	checks.Environments, checks.Fmt, checks.Validate, checks.Lint, checks.Test, lockfile.LockProviders,

@@ -41,6 +41,8 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run.Done
 	case "toolchain":
 		return complain(stderr, checkToolchain(ctx, rest, stdout))
+	case "connect":
+		return complain(stderr, connect(ctx, rest, os.Stdin, stdout))
 	case "-h", "-help", "--help", "help":
 		help(stdout)
 		return run.Done
@@ -65,6 +67,7 @@ func help(w io.Writer) {
 	row := func(name, text string) { fmt.Fprintf(w, "  %-20s %s\n", name, text) }
 	row("version", "print the version of slipway")
 	row("toolchain", "run every tool and compare its version with the pins")
+	row("connect", "connect standard input and output to a port, through an HTTP proxy: ssh runs it")
 	fmt.Fprint(w, "\nand the commands on a repository, which write result.json and summary.md to /out:\n\n")
 	for _, f := range commands {
 		c := f()

@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 		"an unknown command": {[]string{"aply"}, 3, "", "slipway: error: unknown command \"aply\"\nslipway: hint: slipway --help\n"},
 		"toolchain without its file": {
 			[]string{"toolchain"}, 3, "",
-			"slipway: error: toolchain takes --pins and a file, not []\nslipway: hint: slipway toolchain --pins ci/pins.env\n",
+			"slipway: error: toolchain takes --pins and a file, and --container=tofu or ansible, not []\nslipway: hint: slipway toolchain --pins ci/pins.env\n",
 		},
 		"toolchain with a file that is not there": {
 			[]string{"toolchain", "--pins", "/nonexistent"}, 3, "",
@@ -75,6 +75,7 @@ func TestFlags(t *testing.T) {
 		"plan":    "base commit keep plan-lifetime",
 		"approve": "digest plan signature signing-key",
 		"apply":   "allow-destroy digest plan reviewed",
+		"deploy":  "check commit limit log tags",
 		"destroy": "allow-destroy confirm",
 		"down":    "allow-destroy confirm",
 		"stop":    "confirm",

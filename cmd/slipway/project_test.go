@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 		o.Stdout, o.Stderr = os.Stdout, os.Stderr
 		os.Exit(o.main(context.Background()))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "connect" { // as ssh's ProxyCommand
+		os.Exit(start(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
 	os.Exit(m.Run())
 }
 

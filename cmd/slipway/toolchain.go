@@ -19,8 +19,9 @@ func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error 
 	flags := flag.NewFlagSet("toolchain", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	path := flags.String("pins", "", "the pins file")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || *path == "" {
-		return refusal.New(usage, "toolchain takes --pins and a file, not %q", args)
+	where := flags.String("container", toolchain.Tofu, "the container that this is: tofu or ansible")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || *path == "" || *where != toolchain.Tofu && *where != toolchain.Ansible {
+		return refusal.New(usage, "toolchain takes --pins and a file, and --container=tofu or ansible, not %q", args)
 	}
 	list, err := pins.ReadFile(*path)
 	if os.IsNotExist(err) {
@@ -29,7 +30,7 @@ func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error 
 	if err != nil {
 		return refusal.New("git diff ci/pins.env", "%v", err)
 	}
-	rows, err := toolchain.Compare(ctx, os.DirFS("/"), list)
+	rows, err := toolchain.Compare(ctx, os.DirFS("/"), list, *where)
 	if err != nil {
 		return err
 	}

@@ -108,6 +108,8 @@ func TestEveryPinHasAnImage(t *testing.T) {
 		switch {
 		case i.goRoot:
 			version = goVersion
+		case i.pin == "ANSIBLE":
+			version = "3.13-slim-" + debianSuite // Debian's Python
 		case len(i.programs) > 0:
 			version = strings.TrimPrefix(i.programs[0].module.version, "v")
 		}

@@ -44,6 +44,7 @@ type placedProgram struct {
 var images = []image{
 	{pin: "DEBIAN", debian: true},
 	golangImage,
+	ansibleImage,
 	{
 		pin: "OPENTOFU",
 		programs: []placedProgram{{
@@ -87,6 +88,20 @@ func provider(address string, module goModule) placedProgram {
 		goProgram: goProgram{module: module, packages: []string{"."}},
 		at:        "/registry.opentofu.org/" + address + "/" + version + "/linux_amd64/terraform-provider-" + path.Base(address) + "_v" + version,
 	}
+}
+
+// ansibleImage has Python and, other than the upstream image, Debian's Ansible, with the collections
+// that playbooks for servers use. The others are ten times as large.
+var ansibleImage = image{
+	pin:      "ANSIBLE",
+	debian:   true,
+	packages: []string{"ansible", "openssh-client"},
+	hooks: []string{
+		`cd "$1"/usr/lib/python3/dist-packages/ansible_collections && find . -mindepth 2 -maxdepth 2 -type d ` +
+			`! -path ./ansible/posix ! -path './community/docker' ! -path ./community/library_inventory_filtering_v1 ! -path ./community/postgresql ! -path ./community/crypto ! -path ./community/general -prune -exec rm -rf {} +`,
+		// ssh refuses to run as a user without an entry.
+		`echo 'tools:x:65532:65532::/nonexistent:/usr/sbin/nologin' >>"$1"/etc/passwd`,
+	},
 }
 
 var golangImage = image{

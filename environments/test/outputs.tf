@@ -27,3 +27,23 @@ output "database_uris" {
   value       = module.database.uris
   sensitive   = true
 }
+
+output "ansible_vars" {
+  description = "Variables of the playbook"
+  value = {
+    site_domain          = module.dns.name
+    site_private_address = module.backend.private_ip
+    site_database = {
+      host           = module.database.host
+      port           = module.database.port
+      name           = "app"
+      ca_certificate = module.database.ca_certificate
+    }
+  }
+}
+
+output "ansible_secrets" {
+  description = "Secrets of the playbook; maps are merged with those of ansible_vars"
+  value       = { site_database = { passwords = module.database.passwords } }
+  sensitive   = true
+}

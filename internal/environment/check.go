@@ -273,43 +273,6 @@ func (s *source) checkAllow(_ fs.FS, e *Environment) error {
 	return nil
 }
 
-func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
-	if e.Deploy == nil {
-		return nil
-	}
-	const folder = "ansible/playbooks/"
-	playbook := e.Deploy.Playbook
-	if !fs.ValidPath(playbook) || playbook == "." {
-		return s.refuse("deploy.playbook", edit("name a file below "+folder), "playbook %q is not a file below %s", playbook, folder)
-	}
-	mode, there, err := s.find(repository, "deploy.playbook", folder+playbook)
-	if err != nil {
-		return err
-	}
-	if !there || !mode.IsRegular() {
-		return s.refuse("deploy.playbook", "$EDITOR "+printable.Word(folder+playbook), "there is no file %s", folder+playbook)
-	}
-	return nil
-}
-
-func (s *source) checkSSH(_ fs.FS, e *Environment) error {
-	if e.SSH == nil {
-		return nil
-	}
-	const at = "ssh.proxy"
-	if e.SSH.Proxy == "" {
-		return s.refuse("ssh", edit("write proxy: and its URL, or delete the section"), "ssh has no proxy")
-	}
-	if err := s.checkURL(at, e.SSH.Proxy); err != nil {
-		return err
-	}
-	u, err := url.Parse(e.SSH.Proxy)
-	if err != nil || u.Scheme != "http" || u.Port() == "" {
-		return s.refuse(at, edit("write it as http://host:port"), "%s is not an http URL with a port", at)
-	}
-	return nil
-}
-
 func (s *source) checkDrift(_ fs.FS, e *Environment) error {
 	if e.Drift == nil {
 		return nil

@@ -88,11 +88,15 @@ var Programs = []string{"external", "local-exec", "remote-exec", "file", "creden
 // Deploy is the Ansible stage.
 type Deploy struct {
 	Playbook string `yaml:"playbook" json:"playbook" jsonschema:"description=File below ansible/playbooks"`
+	Forks    int    `yaml:"forks" json:"forks,omitempty" jsonschema:"minimum=1,maximum=100,description=Number of hosts that are worked on at once. Default 5"`
+	Serial   string `yaml:"serial" json:"serial,omitempty" jsonschema:"pattern=^[1-9][0-9]*%?$,description=Number or percentage of hosts that a play finishes before the next; the variable slipway_serial. Default 100%"`
+	Drift    bool   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=The drift check also runs the playbook with --check. Default: false"`
 }
 
 // SSH says how the hosts are reached.
 type SSH struct {
-	Proxy string `yaml:"proxy" json:"proxy" jsonschema:"description=URL of an HTTP proxy that reaches the hosts; it need not be trusted"`
+	Proxy string `yaml:"proxy" json:"proxy,omitempty" jsonschema:"description=URL of an HTTP proxy that reaches the hosts; it need not be trusted"`
+	Jump  string `yaml:"jump" json:"jump,omitempty" jsonschema:"description=Name of the host that is the bastion: the others are reached from it"`
 }
 
 // Review adds to the values that a plan shows.

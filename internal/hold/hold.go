@@ -35,6 +35,7 @@ func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) 
 	header := journal.Header{
 		ID: l.ID, Stage: l.Result.Stage, Environment: l.Env, Layer: l.Name,
 		Started: now, Lock: h.Lock.ID, Creates: l.Creates, Replaces: l.Replaces,
+		Who: strings.Join(l.Identity.Recipients(), " "), Commit: l.Commit, Inputs: l.Inputs,
 	}
 	working, stop := context.WithCancelCause(ctx)
 	failed := func(err error) {

@@ -3,13 +3,16 @@ package hosts
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/environment"
+	"slipway/internal/inventory"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
 	"slipway/internal/refusal"
@@ -19,51 +22,48 @@ import (
 )
 
 const (
-	// InventoryOutput is the root module's output that lists the hosts it created: one host, or
-	// several by name.
-	InventoryOutput = "ansible_inventory"
 	// OperatorKey is the variable in the credentials with the private key for the hosts.
 	OperatorKey = "SSH_PRIVATE_KEY"
 	// bootMarker is the last file that cloud-init writes on a host.
 	bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
 )
 
-// hostsIn reads the hosts from a layer's outputs.
-func hostsIn(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
-	output, ok := outputs[InventoryOutput]
-	if !ok || output.Sensitive || len(output.Value) == 0 || string(output.Value) == "null" {
-		return nil, nil
+// Of returns the hosts in a layer's outputs.
+func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
+	hosts, err := inventory.Hosts(l.Name, outputs)
+	if err != nil {
+		return nil, refusal.New("$EDITOR "+printable.Word(l.Environment.Dir(l.Config)), "%v", err)
 	}
-	var one remote.Host
-	if json.Unmarshal(output.Value, &one) == nil && one.Address != "" {
-		one.Name = layer
-		return []remote.Host{one}, nil
-	}
-	var several map[string]remote.Host
-	if err := json.Unmarshal(output.Value, &several); err != nil {
-		return nil, fmt.Errorf("the output %s of %s is neither one host nor a map of hosts by name", InventoryOutput, layer)
-	}
-	var list []remote.Host
-	for _, name := range slices.Sorted(maps.Keys(several)) {
-		h := several[name]
-		if h.Address == "" {
-			return nil, fmt.Errorf("the output %s of %s has no address for %s", InventoryOutput, layer, name)
-		}
-		h.Name = name
-		list = append(list, h)
-	}
-	return list, nil
+	return hosts, nil
 }
 
-// Of returns the hosts in a layer's outputs, with the proxy to reach them.
-func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
-	hosts, err := hostsIn(l.Name, outputs)
-	if l.Environment.SSH != nil {
-		for i := range hosts {
-			hosts[i].Proxy = l.Environment.SSH.Proxy
+// Route sets how the hosts are reached, as environment.yaml says: by a proxy, by a bastion, or
+// directly.
+func Route(e *environment.Environment, hosts []remote.Host) error {
+	if e.SSH == nil {
+		return nil
+	}
+	for i := range hosts {
+		hosts[i].Proxy = e.SSH.Proxy
+	}
+	if e.SSH.Jump == "" || len(hosts) == 0 {
+		return nil
+	}
+	at := slices.IndexFunc(hosts, func(h remote.Host) bool { return h.Name == e.SSH.Jump })
+	if at < 0 {
+		var names []string
+		for _, h := range hosts {
+			names = append(names, h.Name)
+		}
+		return refusal.New("$EDITOR environments/"+e.Name+"/environment.yaml", "ssh.jump is %q, and the hosts of %s are %s", e.SSH.Jump, e.Name, strings.Join(names, ", "))
+	}
+	bastion := hosts[at]
+	for i := range hosts {
+		if i != at {
+			hosts[i].Proxy, hosts[i].Jump = "", &bastion
 		}
 	}
-	return hosts, err
+	return nil
 }
 
 // PrivateKey returns the operator's key; nil if the credentials have none.
@@ -93,6 +93,9 @@ func Await(ctx context.Context, r *run.Run, hosts []remote.Host) error {
 		r.Say("note: not waiting for the hosts, because the credentials of %s have no %s", r.Env, OperatorKey)
 		return nil
 	}
+	if err := Route(r.Environment, hosts); err != nil {
+		return err
+	}
 	progress := func(text string) { r.Say("%s", printable.Terminal(text)) }
 	for _, h := range hosts {
 		err := r.Timed("wait for "+h.Name, func() error {
@@ -111,4 +114,33 @@ func Await(ctx context.Context, r *run.Run, hosts []remote.Host) error {
 		})
 	}
 	return nil
+}
+
+// Reach gives hosts that have just been started the time to accept a login, all of them at once. It
+// returns why a host will not accept one; a host that is only silent is left to the caller.
+func Reach(ctx context.Context, r *run.Run, hosts []remote.Host, key ssh.Signer) map[string]error {
+	unreached := map[string]error{}
+	_ = r.Timed("reach the hosts", func() error {
+		var all sync.WaitGroup
+		var lock sync.Mutex
+		for _, h := range hosts {
+			all.Go(func() {
+				client, err := remote.WaitForSSH(ctx, h, key, remote.ForRestart, func(string) {})
+				if err == nil {
+					_ = client.Close()
+					return
+				}
+				for _, final := range []error{remote.ErrOtherKey, remote.ErrRevokedKey, remote.ErrRefused} {
+					if errors.Is(err, final) {
+						lock.Lock()
+						unreached[h.Name] = final
+						lock.Unlock()
+					}
+				}
+			})
+		}
+		all.Wait()
+		return nil
+	})
+	return unreached
 }

@@ -66,6 +66,10 @@ type Header struct {
 	Layer       string    `json:"layer"`
 	Started     time.Time `json:"started"`
 
+	Who    string `json:"who,omitempty"`    // age recipient of the identity that the run uses
+	Commit string `json:"commit,omitempty"` // of the files, if it was given
+	Inputs string `json:"inputs,omitempty"` // digest of the files, or of a deploy's inventory
+
 	// Lock is the ID of the lock that the run is about to take. It is recorded before the lock is
 	// taken, so that the ID alone proves that a lock belongs to the run. Empty if there is none.
 	Lock string `json:"lock,omitempty"`

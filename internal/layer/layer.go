@@ -28,6 +28,7 @@ type Layer struct {
 	Key    string // state key
 	Dir    string // folder of its code, in the work folder
 	Inputs string // digest of everything that tofu can read
+	Commit string // of the files, for the journal; empty if it is not known
 	Tool   tofu.Runner
 	Row    *run.LayerResult // entry in the result
 	Stamp  state.Stamp      // stamp of the state when Init read it

@@ -53,11 +53,15 @@ func (l *Layer) Variables() ([]string, error) {
 	return env, nil
 }
 
+// forOthers begins the names of credentials that Slipway itself or Ansible uses.
+var forOthers = []string{state.Passphrase, state.PreviousPassphrase, "SSH_PRIVATE_KEY", "ANSIBLE_VAR_"}
+
 // unused returns the names of the credentials that no tool gets.
 func unused(credentials map[string]string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(credentials)) {
-		if name != state.Passphrase && name != state.PreviousPassphrase && !forTofu(name) {
+		other := slices.ContainsFunc(forOthers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		if !other && !forTofu(name) {
 			names = append(names, name)
 		}
 	}

@@ -18,7 +18,7 @@ func TestVariables(t *testing.T) {
 	d.Environment.State.S3 = &environment.S3{Bucket: "state", Endpoint: "https://s3.example.org", Region: "r"}
 	d.Credentials = map[string]string{
 		"STATE_PASSPHRASE": "Vq3-7mBzT9xLw2KdRf8nHs4PcYj6", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
-		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem",
+		"TF_VAR_name": "value", "OS_PASSWORD": "cloud", "ANSIBLE_PASSWORD": "other", "SSH_PRIVATE_KEY": "pem", "ANSIBLE_VAR_password": "inner",
 	}
 	env, err := d.Variables()
 	must.Do(t, err)
@@ -28,16 +28,16 @@ func TestVariables(t *testing.T) {
 			t.Errorf("no %q in %s", want, all)
 		}
 	}
-	for _, secret := range []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY", "\nSTATE_PASSPHRASE"} {
+	for _, secret := range []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY", "ANSIBLE_VAR", "\nSTATE_PASSPHRASE"} {
 		if strings.Contains(all, secret) {
 			t.Errorf("it is given %s", secret)
 		}
 	}
-	if names := layer.Unused(d.Credentials); !slices.Equal(names, []string{"ANSIBLE_PASSWORD", "SSH_PRIVATE_KEY"}) {
+	if names := layer.Unused(d.Credentials); !slices.Equal(names, []string{"ANSIBLE_PASSWORD"}) {
 		t.Errorf("unused: %q", names)
 	}
 	d.Credentials["STATE_PASSPHRASE_PREVIOUS"] = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
-	if names := layer.Unused(d.Credentials); len(names) != 2 {
+	if names := layer.Unused(d.Credentials); len(names) != 1 {
 		t.Errorf("unused: %q", names)
 	}
 	d.Store = nil

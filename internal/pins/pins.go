@@ -69,3 +69,6 @@ func ReadFile(name string) ([]Pin, error) {
 	}
 	return pins, nil
 }
+
+// Reference returns what a container engine pulls.
+func (p Pin) Reference() string { return p.Repository + ":" + p.Tag + "@" + p.Digest }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// connect opens a connection to an address, through a proxy if there is one. The traffic is
+// Connect opens a connection to an address, through a proxy if there is one. The traffic is
 // encrypted end to end, so the proxy need not be trusted.
-func connect(ctx context.Context, proxy, address string) (net.Conn, error) {
+func Connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if proxy == "" {
 		return dialer.DialContext(ctx, "tcp", address)

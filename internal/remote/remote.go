@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -17,15 +18,17 @@ import (
 	"slipway/internal/printable"
 )
 
-// A Host is an entry of the output ansible_inventory.
+// A Host is a host that an environment created.
 type Host struct {
-	Name       string   `json:"-"` // key in the output, or the layer's name
-	Address    string   `json:"host"`
-	User       string   `json:"user"`
-	Port       int      `json:"port"`
-	KnownHosts string   `json:"known_hosts"` // lines of a known_hosts file
-	Groups     []string `json:"groups"`
-	Proxy      string   `json:"-"` // URL of an HTTP proxy to reach the host; empty: none
+	Name       string // in the inventory
+	Address    string
+	User       string
+	Port       int
+	KnownHosts string // lines of a known_hosts file
+	Groups     []string
+	Variables  map[string]any // for Ansible
+	Proxy      string         // URL of an HTTP proxy to reach the host; empty: none
+	Jump       *Host          // the bastion through which the host is reached; nil: none
 }
 
 // keys returns the host's public keys, from the lines for its address, and all revoked keys,
@@ -71,7 +74,9 @@ func among(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 
 // Whatever responds at a host's address may not be the host.
 var (
-	ErrOtherKey   = errors.New("the host key does not match: it is not the host that was created, or the connection is intercepted")
+	ErrOtherKey = errors.New("the host key does not match: it is not the host that was created, or the connection is intercepted")
+	// ErrRefused comes from a host that is the right one.
+	ErrRefused    = errors.New("the host does not accept the SSH key in the credentials")
 	ErrRevokedKey = errors.New("the host key is revoked in known_hosts: somebody else may have it")
 )
 
@@ -83,7 +88,7 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		return nil, err
 	}
 	address := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
-	connection, err := connect(ctx, h.Proxy, address)
+	connection, err := h.connect(ctx, private)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +111,11 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	})
 	if err != nil {
 		_ = connection.Close()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			err = ctx.Err()
+		case strings.Contains(err.Error(), "unable to authenticate"): // the library has no error for it
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		return nil, err
 	}
@@ -115,16 +123,48 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 	return ssh.NewClient(c, channels, requests), nil
 }
 
+// connect opens a connection to the host's SSH port: directly, through its proxy, or from its bastion.
+func (h Host) connect(ctx context.Context, private ssh.Signer) (net.Conn, error) {
+	address := net.JoinHostPort(h.Address, strconv.Itoa(h.Port))
+	if h.Jump == nil {
+		return Connect(ctx, h.Proxy, address)
+	}
+	bastion, err := Dial(ctx, *h.Jump, private)
+	if err != nil {
+		return nil, fmt.Errorf("log in to the bastion %s: %w", h.Jump.Name, err)
+	}
+	connection, err := bastion.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("connect from the bastion %s: %w", h.Jump.Name, err), bastion.Close())
+	}
+	return &jumped{connection, bastion}, nil
+}
+
+// jumped closes the bastion's connection with its own.
+type jumped struct {
+	net.Conn
+	bastion *ssh.Client
+}
+
+func (j *jumped) Close() error { return errors.Join(j.Conn.Close(), j.bastion.Close()) }
+
+// SetDeadline closes the connection at the deadline: a channel of SSH has none.
+func (j *jumped) SetDeadline(t time.Time) error { return nil }
+
 // Patience says how long to wait for something.
 type Patience struct {
 	Attempts int
 	Every    time.Duration
+	// Booted means that the host has been up before, so that it already knows the operator's key. A
+	// server of OpenSSH locks out whoever tries a wrong key again and again.
+	Booted bool
 }
 
 // How long a host may take to come up, and then to finish its first boot.
 var (
-	ForSSH    = Patience{15, 5 * time.Second}
-	ForMarker = Patience{30, 10 * time.Second}
+	ForSSH     = Patience{Attempts: 15, Every: 5 * time.Second}
+	ForMarker  = Patience{Attempts: 30, Every: 10 * time.Second}
+	ForRestart = Patience{Attempts: 20, Every: time.Second, Booted: true}
 )
 
 // WaitForSSH logs in as soon as the host allows it. It reports each failed attempt to progress. It
@@ -146,6 +186,9 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if p.Booted && errors.Is(err, ErrRefused) {
+			return nil, ErrRefused
 		}
 		last = err
 		if n == p.Attempts {

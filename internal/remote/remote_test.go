@@ -107,7 +107,7 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 	}
 }
 
-var quick = Patience{5, time.Millisecond}
+var quick = Patience{Attempts: 5, Every: time.Millisecond}
 
 // Wait for a host, and then for the end of its first boot.
 func TestWait(t *testing.T) {
@@ -277,7 +277,7 @@ func TestEndsWithContext(t *testing.T) {
 		"a host":  func(ctx context.Context) error { _, err := Dial(ctx, host, operator); return err },
 		"a proxy": func(ctx context.Context) error { _, err := Dial(ctx, proxied, operator); return err },
 		"a wait": func(ctx context.Context) error {
-			_, err := WaitForSSH(ctx, host, operator, Patience{5, time.Minute}, func(string) {})
+			_, err := WaitForSSH(ctx, host, operator, Patience{Attempts: 5, Every: time.Minute}, func(string) {})
 			return err
 		},
 		"a command": func(ctx context.Context) error {

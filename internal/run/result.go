@@ -29,8 +29,9 @@ type Result struct {
 	Environment string         `json:"environment,omitempty"`
 	RunID       string         `json:"run_id,omitempty"`
 	ExitCode    int            `json:"exit_code"`
-	Status      string         `json:"status"` // done, changes, failed or refused
+	Status      string         `json:"status"` // done, changes, failed or refused; of a deploy also unreachable or interrupted
 	Layers      []*LayerResult `json:"layers,omitempty"`
+	Hosts       []HostResult   `json:"hosts,omitempty"`
 	Digest      string         `json:"digest,omitempty"` // digest of a plan
 	Error       string         `json:"error,omitempty"`
 	Hint        string         `json:"hint,omitempty"` // the exact next command
@@ -45,6 +46,26 @@ type LayerResult struct {
 	Outputs int            `json:"outputs"` // number of changed outputs
 	Applied bool           `json:"applied"`
 }
+
+// A HostResult is the result of a playbook on one host. The numbers count tasks.
+type HostResult struct {
+	Name        string `json:"name"`
+	Status      string `json:"status"` // ok, changed, failed, unreachable, interrupted or skipped
+	OK          int    `json:"ok"`
+	Changed     int    `json:"changed"`
+	Failed      int    `json:"failed"`
+	Unreachable int    `json:"unreachable"`
+}
+
+// An EndError is an error that has a status of its own, and perhaps a next step.
+type EndError struct {
+	Status string // such as unreachable
+	Hint   string
+	Err    error
+}
+
+func (e *EndError) Error() string { return e.Err.Error() }
+func (e *EndError) Unwrap() error { return e.Err }
 
 // A Timing is how long a step took.
 type Timing struct {
@@ -63,6 +84,9 @@ func (r *Run) End(err error) int {
 		result.ExitCode, result.Status, result.Hint = BadInput, "refused", input.Hint
 	case err != nil:
 		result.ExitCode, result.Status = Failed, "failed"
+		if end, ok := errors.AsType[*EndError](err); ok {
+			result.Status, result.Hint = end.Status, end.Hint
+		}
 	case r.Changed:
 		result.ExitCode, result.Status = Changes, "changes"
 	default:

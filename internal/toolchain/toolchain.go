@@ -3,8 +3,10 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,14 +24,24 @@ import (
 type Tool struct {
 	Pin   string // name of the image's pin
 	Name  string
-	Found func(ctx context.Context, root fs.FS) (version string, err error) // root is the file system of the container
+	Where string // the container: Tofu or Ansible
+	// Version is the beginning of the version, if the image's tag is not that of the tool.
+	Version string
+	Found   func(ctx context.Context, root fs.FS) (version string, err error) // root is the file system of the container
 }
+
+// The containers with tools.
+const (
+	Tofu    = "tofu"
+	Ansible = "ansible"
+)
 
 // Tools lists the tools in display order.
 var Tools = []Tool{
-	{"DEBIAN", "debian", debianVersion},
-	{"GOLANG", "go", goVersion},
-	{"OPENTOFU", "opentofu", tofuVersion},
+	{Pin: "DEBIAN", Name: "debian", Where: Tofu, Found: debianVersion},
+	{Pin: "GOLANG", Name: "go", Where: Tofu, Found: goVersion},
+	{Pin: "OPENTOFU", Name: "opentofu", Where: Tofu, Found: tofuVersion},
+	{Pin: "ANSIBLE", Name: "ansible-core", Where: Ansible, Version: "2.19", Found: ansibleVersion},
 }
 
 // toolless lists pins without a tool that a pins file may also contain: a mirror of providers, each
@@ -73,6 +85,23 @@ func tofuVersion(ctx context.Context, _ fs.FS) (string, error) {
 	return reply.Version, nil
 }
 
+func ansibleVersion(ctx context.Context, _ fs.FS) (string, error) {
+	cmd := confine.Command(ctx, "ansible-playbook", "--version")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C.UTF-8", "ANSIBLE_HOME=/nonexistent", "ANSIBLE_LOCAL_TEMP=/tmp"}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := confine.Run(cmd); err != nil {
+		return "", fmt.Errorf("run ansible-playbook --version: %w", err)
+	}
+	// ansible-playbook [core 2.19.11]
+	_, version, ok := strings.Cut(out.String(), "[core ")
+	version, _, closed := strings.Cut(version, "]")
+	if !ok || !closed {
+		return "", errors.New("ansible-playbook --version names no version")
+	}
+	return version, nil
+}
+
 // A Row is one tool's version beside its pin.
 type Row struct {
 	Tool   string
@@ -81,12 +110,14 @@ type Row struct {
 	Err    error
 }
 
-// OK reports whether the tool is the pinned one.
-func (r Row) OK() bool { return r.Err == nil && r.Found == r.Pinned }
+// OK reports whether the tool is the pinned one. A pin may name the beginning of a version.
+func (r Row) OK() bool {
+	return r.Err == nil && (r.Found == r.Pinned || strings.HasPrefix(r.Found, r.Pinned+"."))
+}
 
-// Compare gets the version of every tool. Each pin must have a tool and each tool a pin, otherwise
+// Compare gets the version of every tool in a container. Each pin must have a tool and each tool a pin, otherwise
 // the comparison would skip one of them.
-func Compare(ctx context.Context, root fs.FS, list []pins.Pin) ([]Row, error) {
+func Compare(ctx context.Context, root fs.FS, list []pins.Pin, where string) ([]Row, error) {
 	pinned := map[string]string{}
 	for _, p := range list {
 		pinned[p.Name] = p.Version()
@@ -98,6 +129,10 @@ func Compare(ctx context.Context, root fs.FS, list []pins.Pin) ([]Row, error) {
 			return nil, fmt.Errorf("the pins file has no %s", tool.Pin)
 		}
 		delete(pinned, tool.Pin)
+		if tool.Where != where {
+			continue
+		}
+		version = cmp.Or(tool.Version, version)
 		found, err := tool.Found(ctx, root)
 		rows = append(rows, Row{tool.Name, version, found, err})
 	}

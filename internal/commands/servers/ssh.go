@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"slipway/internal/hosts"
+	"slipway/internal/inventory"
 	"slipway/internal/layer"
 	"slipway/internal/refusal"
 	"slipway/internal/remote"
@@ -37,6 +38,9 @@ func logIn(ctx context.Context, r *run.Run, host string) error {
 		all = append(all, found...)
 		return err
 	})
+	if err == nil {
+		err = hosts.Route(r.Environment, all)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func choose(r *run.Run, all []remote.Host, name string) (remote.Host, error) {
 		names = append(names, h.Name)
 	}
 	if len(all) == 0 {
-		return remote.Host{}, refusal.New("dagger call apply --env="+r.Env, "environment %s has no hosts: no layer has an output %s", r.Env, hosts.InventoryOutput)
+		return remote.Host{}, refusal.New("dagger call apply --env="+r.Env, "environment %s has no hosts: no layer has an output %s", r.Env, inventory.HostsOutput)
 	}
 	hint := "dagger call ssh --env=" + r.Env + " --host=" + names[0]
 	if name == "" {

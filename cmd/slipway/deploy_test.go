@@ -1,0 +1,330 @@
+//go:build blackbox
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// results are the hosts' results, such as "a=changed b=unreachable".
+func (e ended) results() string {
+	var all []string
+	for _, h := range e.result.Hosts {
+		all = append(all, h.Name+"="+h.Status)
+	}
+	return strings.Join(all, " ")
+}
+
+// ends fails the test unless the stage ended with that code, status and results.
+func (e ended) ends(t *testing.T, code int, status, results string) ended {
+	t.Helper()
+	e.must(t, code)
+	if e.result.Status != status || e.results() != results {
+		t.Errorf("it ended with %s and %s, want %s and %s\n%s", e.result.Status, e.results(), status, results, e.stdout)
+	}
+	return e
+}
+
+// A deploy changes each host once. A dry run changes nothing, and shows a change and nothing else.
+func TestBlackBoxDeploy(t *testing.T) {
+	s := newSite(t, "a", "b", "c")
+	s.deploy().ends(t, 0, "done", "a=changed b=changed c=changed").says(t, "play Write …", "  Write a file", "HOST  RESULT   OK  CHANGED  FAILED  UNREACHABLE")
+	for name, h := range s.hosts {
+		if got := h.read(t, "file"); got != "in test" {
+			t.Errorf("%s has %q", name, got)
+		}
+	}
+	s.deploy().ends(t, 0, "done", "a=ok b=ok c=ok")
+	s.deploy("--check").ends(t, 0, "done", "a=ok b=ok c=ok")
+
+	s.write("ansible/file.j2", "still in {{ slipway_environment }}\n")
+	e := s.deploy("--check", "--limit=b").ends(t, 2, "changes", "a=skipped b=changed c=skipped")
+	e.says(t, "b: Write a file\n", "-in test\n", "+still in test\n")
+	if n := strings.Count(e.stdout, ": Write a file\n"); n != 1 {
+		t.Errorf("%d changes are shown\n%s", n, e.stdout)
+	}
+	if got := s.hosts["b"].read(t, "file"); got != "in test" {
+		t.Errorf("a dry run wrote %q", got)
+	}
+	s.deploy("--limit=b,c").ends(t, 0, "done", "a=skipped b=changed c=changed")
+	s.deploy("--tags=none").ends(t, 0, "done", "a=skipped b=skipped c=skipped")
+	if e := s.deploy("--log=plays").must(t, 0); strings.Contains(e.stdout, "Write a file") || !strings.Contains(e.stdout, "play Write") {
+		t.Errorf("a line per play is\n%s", e.stdout)
+	}
+	s.settings("deploy: {playbook: site.yml, forks: 1, serial: \"1\"}")
+	if e := s.deploy().must(t, 0); strings.Count(e.stdout, "play Write …") != 3 {
+		t.Errorf("one host after the other is\n%s", e.stdout)
+	}
+}
+
+// What goes wrong on one host leaves the results of the others.
+func TestBlackBoxDeployFails(t *testing.T) {
+	const fails = `
+- name: Write
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Write a file
+      ansible.builtin.copy: {content: "x\n", dest: "{{ folder }}/file", mode: "0600"}
+    - name: Stop
+      ansible.builtin.command: {cmd: "sh -c 'echo no room >&2; exit 3'"}
+      changed_when: false
+      when: inventory_hostname == "b"
+    - name: Go on
+      ansible.builtin.copy: {content: "y\n", dest: "{{ folder }}/later", mode: "0600"}
+`
+	t.Run("a task", func(t *testing.T) {
+		s := newSite(t, "a", "b", "c")
+		s.playbook(fails)
+		e := s.deploy().ends(t, 1, "failed", "a=changed b=failed c=changed")
+		e.says(t, "1 of 3 hosts did not get to the end: b is stopped in the task \"Stop\" (ansible/playbooks/site.yml:8)", "no room", "hint: dagger call deploy --env=test --limit=b")
+		if s.hosts["a"].read(t, "later") != "y" || s.hosts["b"].read(t, "later") != "" {
+			t.Error("the wrong hosts went on")
+		}
+		// Nothing is left to be recovered.
+		s.deploy("--limit=a,c").ends(t, 0, "done", "a=ok b=skipped c=ok")
+	})
+	t.Run("a host", func(t *testing.T) {
+		s := newSite(t, "a", "b", "c")
+		s.hosts["b"].off()
+		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable c=changed").
+			says(t, "1 of 3 hosts did not get to the end: b is unreachable", "Connection refused", "hint: dagger call ssh --env=test --host=b")
+	})
+	t.Run("another host key", func(t *testing.T) {
+		s := newSite(t, "a", "b")
+		inventory := s.inventory()
+		inventory["b"].(map[string]any)["known_hosts"] = s.hosts["b"].line(s.hosts["a"].public)
+		s.outputs(inventory, "")
+		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable").says(t, "the host key does not match: it is not the host that was created, or the connection is intercepted")
+		if got := s.hosts["b"].read(t, "file"); got != "" {
+			t.Errorf("it wrote %q", got)
+		}
+	})
+	t.Run("another SSH key", func(t *testing.T) {
+		s := newSite(t, "a")
+		s.secret["SSH_PRIVATE_KEY"], _ = newKeyPair(t)
+		s.seal()
+		s.deploy().ends(t, 1, "unreachable", "a=unreachable").says(t, "the host does not accept the SSH key in the credentials")
+	})
+	t.Run("a full disk", func(t *testing.T) {
+		s := newSite(t, "a", "full")
+		s.deploy().ends(t, 1, "failed", "a=changed full=failed").says(t, "full is stopped in the task \"Write a file\"", "No space left on device")
+	})
+}
+
+// A host behind a proxy or a bastion is deployed to, and the bastion cannot read along.
+func TestBlackBoxDeployReach(t *testing.T) {
+	s := newSite(t, "bastion", "inner")
+	s.settings("ssh: {jump: bastion}\ndeploy: {playbook: site.yml}")
+	s.deploy("--limit=inner").ends(t, 0, "done", "bastion=skipped inner=changed")
+	s.hosts["bastion"].off()
+	if log := s.hosts["bastion"].log.String(); !strings.Contains(log, "Accepted publickey for root") {
+		t.Errorf("the bastion was not used:\n%s", log)
+	}
+	s.deploy("--limit=inner").ends(t, 1, "unreachable", "bastion=skipped inner=unreachable")
+
+	s.settings("ssh: {jump: gate}\ndeploy: {playbook: site.yml}")
+	s.deploy().ends(t, 3, "refused", "").says(t, `ssh.jump is "gate", and the hosts of test are bastion, inner`)
+
+	connected := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		there, err := net.Dial("tcp", r.Host)
+		if err != nil || r.Method != http.MethodConnect {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		connected++
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(there, here); _ = there.Close() }()
+		_, _ = io.Copy(here, there)
+		_ = here.Close()
+	}))
+	t.Cleanup(proxy.Close)
+	s.settings("ssh: {proxy: \"" + proxy.URL + "\"}\ndeploy: {playbook: site.yml}")
+	s.deploy("--limit=inner").ends(t, 0, "done", "bastion=skipped inner=ok")
+	if connected < 2 { // by the runner and by ssh
+		t.Errorf("the proxy was used %d times", connected)
+	}
+}
+
+// A playbook that cannot run is refused, and one that lacks a value says which.
+func TestBlackBoxDeployMistakes(t *testing.T) {
+	play := func(tasks string) string { return "\n- name: Try\n  hosts: all\n  gather_facts: false\n" + tasks }
+	for name, c := range map[string]struct {
+		playbook     string
+		code         int
+		status, says string
+	}{
+		"no YAML":        {"\n- name: Try\n  hosts: [\n", 3, "refused", "ansible cannot run the playbook site.yml: "},
+		"no such module": {play("  tasks:\n    - name: Fly\n      acme.air.fly: {}\n"), 3, "refused", "acme.air.fly"},
+		"undefined":      {play("  tasks:\n    - name: Ask\n      ansible.builtin.debug: {msg: \"{{ nowhere }}\"}\n"), 1, "failed", "'nowhere' is undefined"},
+		"wrong type":     {play("  roles:\n    - {role: door, door_width: wide}\n"), 1, "failed", "door_width"},
+		"not given":      {play("  roles:\n    - {role: door}\n"), 1, "failed", "missing required arguments: door_width"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "a")
+			s.write("ansible/roles/door/meta/argument_specs.yml", "argument_specs:\n  main:\n    options:\n      door_width: {type: int, required: true}\n")
+			s.write("ansible/roles/door/tasks/main.yml", "- name: Never\n  ansible.builtin.fail: {msg: opened}\n")
+			s.write("ansible/ansible.cfg", "[defaults]\nroles_path = roles\n")
+			s.playbook(c.playbook)
+			e := s.deploy().must(t, c.code)
+			if e.result.Status != c.status || !strings.Contains(e.result.Error, c.says) || strings.Contains(e.stdout, "opened") {
+				t.Errorf("it ended with %s: %s", e.result.Status, e.result.Error)
+			}
+			if e.result.Hint == "" {
+				t.Error("there is no hint")
+			}
+		})
+	}
+}
+
+// What a deploy needs and lacks is refused before any tool of Ansible starts.
+func TestBlackBoxDeployRefuses(t *testing.T) {
+	s := newSite(t, "a")
+	s.write("credentials/test.enc.env.example", "ANSIBLE_VAR_password=<random>\n")
+	s.deploy().ends(t, 3, "refused", "").says(t, "the credentials of test have no ANSIBLE_VAR_password, which the playbook needs", "hint: dagger call secrets set --file=credentials/test.enc.env --variable=ANSIBLE_VAR_password --value=env://VALUE")
+	s.write("credentials/test.enc.env.example", "")
+
+	delete(s.secret, "SSH_PRIVATE_KEY")
+	s.seal()
+	s.deploy().ends(t, 3, "refused", "").says(t, "the credentials of test have no SSH_PRIVATE_KEY")
+	s.secret["SSH_PRIVATE_KEY"] = s.private
+
+	inventory := s.inventory()
+	inventory["a"].(map[string]any)["port"] = "22"
+	s.write("environments/test/main.tf", s.code(inventory, ""))
+	s.run("apply").must(t, 3).says(t, "the output ansible_inventory of test: a: port is a string, want a whole number", "hint: $EDITOR environments/test")
+	s.deploy().ends(t, 3, "refused", "").says(t, "the output ansible_inventory of test: a: port is a string, want a whole number")
+
+	s.outputs(map[string]any{}, "")
+	s.deploy().ends(t, 3, "refused", "").says(t, "environment test has no hosts", "hint: dagger call apply --env=test")
+
+	s.settings("")
+	s.deploy().ends(t, 3, "refused", "").says(t, "environment test has no playbook")
+}
+
+// Of two deploys at once one is refused. After a kill the next one says what was not finished.
+func TestBlackBoxDeployKilled(t *testing.T) {
+	s := newSite(t, "a", "b")
+	s.playbook(`
+- name: Write
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Begin
+      ansible.builtin.copy: {content: "x\n", dest: "{{ folder }}/begun", mode: "0600"}
+    - name: Wait
+      ansible.builtin.command: {cmd: "sh -c 'while [ ! -e {{ folder }}/go ]; do sleep 0.1; done'"}
+      changed_when: false
+    - name: Finish
+      ansible.builtin.copy: {content: "y\n", dest: "{{ folder }}/finished", mode: "0600"}
+`)
+	var output bytes.Buffer
+	o := s.call("deploy", "--commit=abc123")
+	cmd := s.startDeploy(o, &output)
+	for end := time.Now().Add(time.Minute); s.hosts["b"].read(t, "begun") == ""; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not begin\n" + output.String())
+		}
+	}
+	time.Sleep(time.Second) // the journal is written beside the work
+	s.deploy().ends(t, 3, "refused", "").says(t, "run "+o.ID+" (deploy, started ", "is alive")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	s.deploy().ends(t, 3, "refused", "").says(t, "is alive")
+	for _, h := range s.hosts {
+		if err := os.WriteFile(filepath.Join(h.folder, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(deadAfter)
+	s.deploy("--limit=a").ends(t, 0, "done", "a=changed b=skipped").says(t, "run "+o.ID+" (deploy, started ", "of commit abc123 by age1", "was interrupted in the task Write / Wait")
+	s.deploy().ends(t, 0, "done", "a=ok b=changed").says(t, "was interrupted in the task Write / Wait")
+	if e := s.deploy().ends(t, 0, "done", "a=ok b=ok"); strings.Contains(e.stdout, "interrupted") {
+		t.Errorf("it is still told:\n%s", e.stdout)
+	}
+}
+
+// A deploy that is asked to stop says how far it got, and leaves that to the next one.
+func TestBlackBoxDeployInterrupted(t *testing.T) {
+	s := newSite(t, "a")
+	s.playbook("\n- name: Wait\n  hosts: all\n  gather_facts: false\n  tasks:\n    - name: Sleep\n      ansible.builtin.command: {cmd: sleep 60}\n      changed_when: false\n      when: not once is defined\n")
+	o := s.call("deploy")
+	o.Deadline = 12 * time.Second
+	var output bytes.Buffer
+	cmd := s.startDeploy(o, &output)
+	begin := time.Now()
+	_ = cmd.Wait()
+	s.ending(cmd, o, output.String()).ends(t, 1, "interrupted", "a=interrupted").says(t, "the deploy was interrupted in the task \"Sleep\" of the play \"Wait\"", "hint: dagger call deploy --env=test")
+	if d := time.Since(begin); d > 40*time.Second {
+		t.Errorf("it took %s", d)
+	}
+	s.playbook("\n- name: Done\n  hosts: all\n  gather_facts: false\n  tasks: [{name: Ping, ansible.builtin.ping: {}}]\n")
+	s.deploy().ends(t, 0, "done", "a=ok").says(t, "was interrupted in the task Wait / Sleep")
+}
+
+// No secret is in what a deploy prints or leaves, whatever the playbook does with it.
+func TestBlackBoxDeployCanaries(t *testing.T) {
+	s := newSite(t, "a")
+	canaries := map[string]string{
+		"variable": "canary-variable-Zx7/q+Ké\"9'", "output": "canary-output-Kq2+v/8w=", "lines": "canary-first-line-77\ncanary-second-line-88\n",
+	}
+	s.secret["ANSIBLE_VAR_password"] = canaries["variable"]
+	s.secret["ANSIBLE_VAR_certificate"] = strings.ReplaceAll(canaries["lines"], "\n", `\n`)
+	delete(canaries, "lines")
+	text, _ := json.Marshal(map[string]any{"inner": map[string]any{"token": canaries["output"]}})
+	s.outputs(s.inventory(), fmt.Sprintf("output \"ansible_secrets\" {\n  value = jsondecode(%q)\n  sensitive = true\n}\n", text))
+	s.write("ansible/secret.j2", "password = {{ password }}\ntoken = {{ inner.token }}\nencoded = {{ password | b64encode }}\n")
+	s.playbook(`
+- name: Use {{ inner.token }}
+  hosts: all
+  gather_facts: true
+  tasks:
+    - name: Write {{ password }}
+      ansible.builtin.template: {src: ../secret.j2, dest: "{{ folder }}/secret", mode: "0400"}
+    - name: Set a fact
+      ansible.builtin.set_fact: {remembered: "{{ password }}-{{ inner.token }}"}
+    - name: Show it
+      ansible.builtin.debug: {var: remembered}
+    - name: Loop over it
+      ansible.builtin.command: {cmd: "echo {{ item }}"}
+      changed_when: true
+      loop: ["{{ password }}", "{{ inner.token }}"]
+    - name: Fail with it
+      ansible.builtin.command: {cmd: "sh -c 'echo {{ inner.token | quote }} {{ password | b64encode }} >&2; exit 1'"}
+      when: fails | default(true)
+`)
+	for _, flags := range [][]string{{"--check"}, {"--log=debug"}, {}, {"--check", "--log=debug"}} {
+		e := s.deploy(flags...)
+		if found := leaked(e.left(t), canaries); len(found) > 0 {
+			t.Errorf("deploy %q leaks %q\n%s", flags, found, e.stdout)
+		}
+		if !strings.Contains(e.stdout, "***") {
+			t.Errorf("deploy %q masks nothing\n%s", flags, e.stdout)
+		}
+	}
+	if got := s.hosts["a"].read(t, "secret"); !strings.Contains(got, canaries["variable"]) || !strings.Contains(got, canaries["output"]) {
+		t.Errorf("the host has %q", got)
+	}
+	if data, err := os.ReadFile(filepath.Join(s.hosts["a"].folder, "secret")); err != nil || !slices.Contains(strings.Split(string(data), "\n"), "token = "+canaries["output"]) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,175 @@
+package inventory
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"slipway/internal/must"
+	"slipway/internal/remote"
+	"slipway/internal/tofu"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4mvDc2K7t3DQmfCLzVOQIyXn5aZmtYpHqYk8Zl0b1C"
+
+func output(value string) tofu.Outputs {
+	return tofu.Outputs{HostsOutput: {Value: json.RawMessage(value)}}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		must.Do(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	must.Do(t, err)
+	if string(got) != string(want) {
+		t.Errorf("%s is\n%s\nnot\n%s", name, got, want)
+	}
+}
+
+// A layer's output is one host, or several by name, or none.
+func TestHosts(t *testing.T) {
+	host := func(address string) string {
+		return `{"host": "` + address + `", "user": "debian", "known_hosts": "` + address + ` ` + key + `"}`
+	}
+	for name, c := range map[string]struct{ value, want string }{
+		"one":                {host("192.0.2.1"), "test=192.0.2.1:22"},
+		"several":            {`{"web": ` + host("192.0.2.2") + `, "db": ` + host("192.0.2.1") + `}`, "db=192.0.2.1:22 web=192.0.2.2:22"},
+		"one called host":    {`{"host": ` + host("192.0.2.3") + `}`, "host=192.0.2.3:22"},
+		"none yet":           {`null`, ""},
+		"none at all":        {`{}`, ""},
+		"a text":             {`"192.0.2.1"`, "the output ansible_inventory of test is neither one host nor a map of hosts by name"},
+		"no address":         {`{"web": {"user": "debian"}}`, "the output ansible_inventory of test: web has no host, which is its address"},
+		"no user":            {`{"web": {"host": "192.0.2.1"}}`, "the output ansible_inventory of test: web has no user to log in as"},
+		"no known_hosts":     {`{"web": {"host": "192.0.2.1", "user": "debian"}}`, "the output ansible_inventory of test: web has no known_hosts: Slipway trusts no host key on first use"},
+		"another's key":      {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.2 ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: there is no line for 192.0.2.1"},
+		"a revoked key":      {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "@revoked 192.0.2.1 ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: there is no line for 192.0.2.1"},
+		"no key":             {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.1 ssh-ed25519"}}`, "the output ansible_inventory of test: web: known_hosts: line 1 is not a line of known_hosts"},
+		"a port as text":     {`{"web": {"host": "192.0.2.1", "port": "22"}}`, "the output ansible_inventory of test: web: port is a string, want a whole number"},
+		"a port of nobody's": {`{"web": {"host": "192.0.2.1", "user": "debian", "port": 65536}}`, "the output ansible_inventory of test: web: port is 65536, want 1 to 65535"},
+		"groups as text":     {`{"web": {"host": "192.0.2.1", "groups": "web"}}`, "the output ansible_inventory of test: web: groups is a string, want a list"},
+		"an option as host":  {`{"web": {"host": "-oProxyCommand=x", "user": "debian"}}`, `the output ansible_inventory of test: web: host is "-oProxyCommand=x", want an IP address or a name`},
+		"an option as user":  {`{"web": {"host": "192.0.2.1", "user": "-x"}}`, `the output ansible_inventory of test: web: user is "-x", want the name of a user`},
+		"an unknown field":   {`{"web": {"host": "192.0.2.1", "password": "x"}}`, `the output ansible_inventory of test: web: unknown field "password": the fields are host, user, port, known_hosts, groups and vars`},
+		"a list as host":     {`{"web": []}`, "the output ansible_inventory of test: web: it is a list, want a host"},
+		"a name like a path": {`{"../web": {}}`, `the output ansible_inventory of test has a host named "../web": use letters, digits, dots and dashes`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hosts, err := Hosts("test", output(c.value))
+			var got []string
+			for _, h := range hosts {
+				got = append(got, h.Name+"="+h.Address+":22")
+			}
+			text := strings.Join(got, " ")
+			if err != nil {
+				text = err.Error()
+			}
+			if text != c.want {
+				t.Errorf("got %s, want %s", text, c.want)
+			}
+		})
+	}
+	if hosts, err := Hosts("test", nil); err != nil || hosts != nil {
+		t.Error(hosts, err)
+	}
+}
+
+// A host's groups and variables cannot be Ansible's own.
+func TestHostsReserved(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"groups": ["all"]`:                                 `groups has "all"`,
+		`"groups": ["web-1"]`:                               `groups has "web-1"`,
+		`"vars": {"ansible_ssh_common_args": "-o x"}`:       "vars has ansible_ssh_common_args: names with ansible_ and slipway_ are set by Ansible and Slipway",
+		`"vars": {"slipway_serial": 1}`:                     "vars has slipway_serial",
+		`"vars": {"a b": 1}`:                                `vars has "a b", which cannot be the name of a variable`,
+		`"groups": ["web", "db_1"], "vars": {"_colour": 1}`: "",
+	} {
+		_, err := Hosts("test", output(`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.1 `+key+`", `+fields+`}}`))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v", fields, err)
+		}
+	}
+}
+
+func TestVariables(t *testing.T) {
+	for name, c := range map[string]struct {
+		outputs tofu.Outputs
+		want    string
+	}{
+		"none":             {nil, ""},
+		"both":             {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"a": 1}`)}, SecretsOutput: {Sensitive: true, Value: json.RawMessage(`{"b": "x"}`)}}, ""},
+		"a list":           {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`[]`)}}, "the output ansible_vars of net is not a map of variables by name"},
+		"an open secret":   {tofu.Outputs{SecretsOutput: {Value: json.RawMessage(`{"b": "x"}`)}}, "the output ansible_secrets of net has sensitive = false: put secrets into ansible_secrets, and everything else into ansible_vars"},
+		"a secret address": {tofu.Outputs{VariablesOutput: {Sensitive: true, Value: json.RawMessage(`{"b": "x"}`)}}, "the output ansible_vars of net has sensitive = true"},
+		"a reserved name":  {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"ansible_user": "x"}`)}}, "the output ansible_vars of net has ansible_user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			open, secrets := map[string]any{"z": 0.0}, map[string]any{}
+			err := Variables("net", c.outputs, open, secrets)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
+				t.Errorf("got %v", err)
+			}
+			if name == "both" && (open["a"] != 1.0 || open["z"] != 0.0 || secrets["b"] != "x" || open["b"] != nil) {
+				t.Errorf("got %v and %v", open, secrets)
+			}
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	a := map[string]any{"db": map[string]any{"host": "h", "port": 1}, "x": 1}
+	got := Merge(a, map[string]any{"db": map[string]any{"password": "p", "port": 2}, "x": map[string]any{}})
+	db := got["db"].(map[string]any)
+	if db["host"] != "h" || db["port"] != 2 || db["password"] != "p" {
+		t.Errorf("got %v", got)
+	}
+	if _, ok := got["x"].(map[string]any); !ok || a["x"] != 1 || len(a["db"].(map[string]any)) != 2 {
+		t.Errorf("got %v, of %v", got, a)
+	}
+	if got := Merge(nil, nil); len(got) != 0 || got == nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func fleet() []remote.Host {
+	bastion := remote.Host{Name: "bastion", Address: "192.0.2.1", User: "debian", Port: 2222, KnownHosts: "# the bastion\n[192.0.2.1]:2222 " + key + "\n", Proxy: "http://proxy:3128"}
+	return []remote.Host{
+		bastion,
+		{Name: "web-1", Address: "10.0.0.2", User: "admin", Port: 22, KnownHosts: "10.0.0.2,2001:db8::2 " + key + "\n@revoked * " + key, Groups: []string{"prod", "web"}, Jump: &bastion,
+			Variables: map[string]any{"zone": "a", "weight": 2, "motto": "{{ lookup('pipe', 'id') }}", "yes": "yes"}},
+		{Name: "web-2", Address: "10.0.0.3", User: "admin", Port: 22, KnownHosts: "10.0.0.3 " + key + "\n10.0.0.2,2001:db8::2 " + key, Groups: []string{"web"}, Jump: &bastion},
+		{Name: "db", Address: "192.0.2.9", User: "admin", Port: 22, KnownHosts: "192.0.2.9 " + key},
+	}
+}
+
+// The inventory, known_hosts and the configuration of ssh are what they were.
+func TestGolden(t *testing.T) {
+	text, err := Write(fleet())
+	must.Do(t, err)
+	golden(t, "inventory.yml", text)
+	golden(t, "known_hosts", KnownHosts(fleet()))
+	golden(t, "ssh_config", SSHConfig{KnownHosts: "/work/ansible/known_hosts", Agent: "/work/ansible/agent", Self: "/usr/local/bin/slipway"}.Write(fleet()))
+}
+
+// A value that looks like a template stays what it is.
+func TestWriteVariables(t *testing.T) {
+	text, err := WriteVariables(map[string]any{"a": "x{{ y", "b": map[string]any{"c": []any{"{% raw %}", "plain", "{# note #}"}}, "d": "no\n{ { }"})
+	must.Do(t, err)
+	if n := strings.Count(string(text), "!unsafe"); n != 3 {
+		t.Errorf("%d values are protected:\n%s", n, text)
+	}
+	var back map[string]any
+	must.Do(t, yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "!unsafe ", "")), &back))
+	if back["a"] != "x{{ y" || back["d"] != "no\n{ { }" {
+		t.Errorf("got %v", back)
+	}
+}

@@ -1,0 +1,286 @@
+package playbook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"slipway/internal/ansible"
+	"slipway/internal/hold"
+	"slipway/internal/journal"
+	"slipway/internal/layer"
+	"slipway/internal/printable"
+	"slipway/internal/refusal"
+	"slipway/internal/remote"
+	"slipway/internal/run"
+)
+
+// Options are what the caller of a deploy can choose.
+type Options struct {
+	Check  bool   // change nothing, and show what would change
+	Limit  string // hosts and groups, as Ansible's patterns; empty: all
+	Tags   string // comma-separated; empty: all
+	Commit string // of the files, for the journal
+	Log    string // LogTasks, LogPlays or LogDebug
+}
+
+// What a run shows while it works.
+const (
+	LogTasks = "tasks" // a line per task
+	LogPlays = "plays" // a line per play
+	LogDebug = "debug" // everything that Ansible prints with -vvv
+)
+
+// Play runs the playbook on the hosts. Without Check it holds the environment's deploy lock, and
+// records in the journal what it does.
+func (s *Site) Play(ctx context.Context, o Options) (*ansible.Record, error) {
+	digest, err := s.write()
+	if err != nil {
+		return nil, err
+	}
+	stop, err := s.serveKey()
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	defer s.disconnect(ctx)
+	if s.Store == nil {
+		s.Say("note: the state of %s is not in a bucket, so nothing keeps two deploys apart", s.Env)
+	}
+	if o.Check || s.Store == nil {
+		return s.play(ctx, o, nil)
+	}
+	turn, err := s.take(ctx, digest, o)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.play(turn.working, o, turn.hold.Journal)
+	if cause := hold.Stopped(turn.working); cause != nil {
+		err = errors.Join(cause, err)
+	}
+	return record, errors.Join(err, turn.end(ctx, record, o, err))
+}
+
+// play runs ansible-playbook. record, if it is not nil, gets an entry for each task.
+func (s *Site) play(ctx context.Context, o Options, record *journal.Writer) (*ansible.Record, error) {
+	forks := s.Environment.Deploy.Forks
+	if forks == 0 {
+		forks = defaultForks
+	}
+	p := ansible.Playbook{
+		File: "playbooks/" + s.Environment.Deploy.Playbook, Inventory: s.Path(inventoryFile), Variables: []string{s.Path(variablesFile)},
+		Check: o.Check, Limit: o.Limit, Tags: o.Tags, Forks: forks, Verbose: o.Log == LogDebug,
+	}
+	printed := &output{each: s.printer(o.Log)}
+	done := &ansible.Record{}
+	var code int
+	err := s.Timed("playbook", func() (err error) {
+		code, err = s.runner(printed).Play(ctx, p, func(e ansible.Event) {
+			done.Add(e)
+			s.progress(e, done, o.Log)
+			if record != nil && done.Task != "" && (e.Kind == ansible.TaskStart || e.Kind == ansible.HandlerStart) {
+				record.Add(journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: s.Mask.String(done.Play + " / " + done.Task)})
+			}
+		}, printed.line)
+		return err
+	})
+	return done, s.judge(ctx, done, code, err, printed)
+}
+
+const defaultForks = 5
+
+// printer returns what is done with a line that is not an event.
+func (s *Site) printer(log string) func(string) {
+	return func(line string) {
+		if log == LogDebug || strings.HasPrefix(line, "[WARNING]") {
+			s.Say("%s", line)
+		}
+	}
+}
+
+// progress shows an event as it happens.
+func (s *Site) progress(e ansible.Event, r *ansible.Record, log string) {
+	switch e.Kind {
+	case ansible.PlayStart:
+		s.Say("play %s …", printable.Terminal(e.Play.Name))
+	case ansible.TaskStart, ansible.HandlerStart, ansible.HostStart:
+		if log != LogPlays {
+			s.Say("  %s", printable.Terminal(e.Task.Name))
+		}
+	case ansible.Failed, ansible.Unreachable:
+		for host := range e.Hosts {
+			f := r.Failures[len(r.Failures)-1]
+			s.Say("  %s: %s: %s", host, run.Word(verdict(f)), s.brief(f))
+		}
+	}
+}
+
+func verdict(f ansible.Failure) string {
+	if f.Unreachable {
+		return "unreachable"
+	}
+	return "failed"
+}
+
+// brief says in one line why a task failed. What Slipway found out itself when it logged in to the
+// host is more precise than what ssh says.
+func (s *Site) brief(f ansible.Failure) string {
+	if reason := s.Unreached[f.Host]; f.Unreachable && reason != nil {
+		return reason.Error()
+	}
+	switch {
+	case strings.Contains(f.Reason, "Host key verification failed"):
+		return remote.ErrOtherKey.Error()
+	case strings.Contains(f.Reason, "Permission denied (publickey"):
+		return remote.ErrRefused.Error()
+	}
+	return printable.Terminal(sentence(f.Reason))
+}
+
+// sentence returns the first line, and the second one if the first only announces it.
+func sentence(text string) string {
+	line, rest, _ := strings.Cut(text, "\n")
+	if strings.HasSuffix(line, ":") {
+		next, _, _ := strings.Cut(rest, "\n")
+		line += " " + strings.TrimSpace(next)
+	}
+	return line
+}
+
+// judge returns the error of a run of ansible-playbook.
+func (s *Site) judge(ctx context.Context, done *ansible.Record, code int, err error, printed *output) error {
+	fatal := done.Fatal()
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil || code == ansible.ExitInterrupted:
+		return &run.EndError{Status: "interrupted", Hint: "dagger call deploy --env=" + s.Env, Err: fmt.Errorf("the deploy was interrupted%s", where(done))}
+	case !done.Began && code != ansible.ExitOK:
+		s.Complaints.WriteString(printable.Log(printed.String()) + "\n")
+		return refusal.New("$EDITOR ansible/playbooks/"+s.Environment.Deploy.Playbook, "ansible cannot run the playbook %s: %s", s.Environment.Deploy.Playbook, complaint(printed.String()))
+	case len(fatal) == 0 && code != ansible.ExitOK:
+		s.Complaints.WriteString(printable.Log(printed.String()) + "\n")
+		return fmt.Errorf("ansible-playbook ended with code %d%s: %s", code, where(done), complaint(printed.String()))
+	case len(fatal) == 0:
+		return nil
+	}
+	return s.failed(done, fatal)
+}
+
+// complaint returns the first error in what Ansible printed.
+func complaint(text string) string {
+	for line := range strings.Lines(text) {
+		for _, mark := range []string{"[ERROR]: ", "ERROR! "} {
+			if message, ok := strings.CutPrefix(strings.TrimSpace(line), mark); ok {
+				return printable.Terminal(message)
+			}
+		}
+	}
+	return printable.Terminal(sentence(text))
+}
+
+// where says how far a run got.
+func where(r *ansible.Record) string {
+	if r.Task == "" {
+		return " before its first task"
+	}
+	return fmt.Sprintf(" in the task %q of the play %q", r.Task, r.Play)
+}
+
+// failed returns the error for the hosts that did not get to the end.
+func (s *Site) failed(done *ansible.Record, fatal []ansible.Failure) error {
+	status := "unreachable"
+	hint := "dagger call ssh --env=" + s.Env + " --host=" + fatal[0].Host
+	hosts := map[string]bool{}
+	for _, f := range fatal {
+		hosts[f.Host] = true
+		if !f.Unreachable {
+			status = "failed"
+			hint = "dagger call deploy --env=" + s.Env + " --limit=" + f.Host
+		}
+	}
+	f := fatal[0]
+	return &run.EndError{Status: status, Hint: hint, Err: fmt.Errorf("%d of %s did not get to the end: %s is %s in the task %q (%s): %s",
+		len(hosts), count(len(done.Hosts), "host"), f.Host, strings.Replace(verdict(f), "failed", "stopped", 1), f.Task, s.place(f.Path), s.brief(f))}
+}
+
+// place returns a path in the repository.
+func (s *Site) place(path string) string {
+	return strings.TrimPrefix(path, s.Path("repository")+"/")
+}
+
+// A turn is a run's right to change the hosts of an environment.
+type turn struct {
+	site    *Site
+	layer   *layer.Layer
+	hold    *hold.Hold
+	working context.Context // ends when the run has to stop because it lost its lock
+	dead    []journal.Run   // runs that were interrupted
+}
+
+// take takes the deploy lock. A run that is alive is refused; one that was killed is reported.
+func (s *Site) take(ctx context.Context, digest string, o Options) (*turn, error) {
+	l := &layer.Layer{Run: s.Run, Name: "the hosts of " + s.Env, Key: LockKey(s.Env), Inputs: digest, Commit: o.Commit}
+	working, h, err := hold.Alone(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	t := &turn{site: s, layer: l, hold: h, working: working}
+	others, err := hold.RunsOn(ctx, l)
+	if err == nil {
+		t.dead = others.Dead
+		for _, run := range t.dead {
+			s.Report.WriteString(describeDead(run))
+		}
+		err = hold.Release(ctx, l, "")
+	}
+	if err == nil {
+		err = h.Acquire(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.End(ctx, true))
+	}
+	return t, nil
+}
+
+// LockKey is the key of an environment's deploy lock and journal in the store. No layer's state has
+// it, because those end in .tfstate.
+func LockKey(env string) string { return env + "/deploy.hosts" }
+
+// describeDead says what an interrupted deploy did not finish.
+func describeDead(dead journal.Run) string {
+	last := "before its first task"
+	for _, e := range dead.Entries {
+		if e.Kind == journal.Start {
+			last = "in the task " + e.Address
+		}
+	}
+	text := hold.DescribeRun(dead)
+	if dead.Commit != "" {
+		text += " of commit " + dead.Commit
+	}
+	if dead.Who != "" {
+		text += " by " + dead.Who
+	}
+	return fmt.Sprintf("%s was interrupted %s: this deploy begins again with the first task\n", text, last)
+}
+
+// end releases the lock. A run that was interrupted leaves its journal for the next deploy. A
+// complete one on all hosts makes up for those before it.
+func (t *turn) end(ctx context.Context, done *ansible.Record, o Options, err error) error {
+	var ended *run.EndError
+	interrupted := errors.As(err, &ended) && ended.Status == "interrupted" || err != nil && ended == nil && done.Began
+	if interrupted {
+		return t.hold.End(ctx, false)
+	}
+	ctx = context.WithoutCancel(ctx)
+	var failed error
+	if err == nil && o.Limit == "" && o.Tags == "" {
+		for _, run := range t.dead {
+			failed = errors.Join(failed, journal.Remove(ctx, t.layer.Store, run))
+		}
+	}
+	return errors.Join(failed, t.hold.End(ctx, true))
+}

@@ -1,0 +1,182 @@
+// Package playbook runs an environment's playbook on the hosts that its layers created.
+package playbook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/hosts"
+	"slipway/internal/inventory"
+	"slipway/internal/layer"
+	"slipway/internal/refusal"
+	"slipway/internal/remote"
+	"slipway/internal/run"
+	"slipway/internal/secrets"
+	"slipway/internal/tofu"
+)
+
+// VariablePrefix begins the names of the credentials that Ansible gets: ANSIBLE_VAR_<name>.
+const VariablePrefix = "ANSIBLE_VAR_"
+
+// A Site is what a playbook works on: the hosts of all layers, and the variables for them.
+type Site struct {
+	*run.Run
+	Hosts     []remote.Host
+	Variables map[string]any // not secret
+	Secrets   map[string]any
+	Key       ssh.Signer       // logs in to the hosts
+	Unreached map[string]error // why hosts cannot be logged in to, by name, as far as it is known
+
+	seen []layerOutputs
+}
+
+type layerOutputs struct {
+	layer   string
+	outputs tofu.Outputs
+}
+
+// Open reads the hosts and the variables from the states of an environment.
+func Open(ctx context.Context, r *run.Run) (*Site, error) {
+	if err := refuseWithout(r); err != nil {
+		return nil, err
+	}
+	s := &Site{Run: r}
+	err := layer.Each(ctx, r, func(l *layer.Layer) error {
+		outputs, err := l.Outputs(ctx)
+		if err != nil {
+			return err
+		}
+		return s.Add(l, outputs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Complete()
+}
+
+// New returns a site without hosts, for a command that adds the outputs that it has read itself.
+func New(r *run.Run) *Site { return &Site{Run: r} }
+
+func refuseWithout(r *run.Run) error {
+	if r.Environment.Deploy == nil {
+		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml   # deploy: {playbook: site.yml}", "environment %s has no playbook", r.Env)
+	}
+	if r.OnlyLayer != "" {
+		return refusal.New("dagger call deploy --env="+r.Env+" --limit=HOST", "a playbook needs the hosts of all layers, and --layer is %q", r.OnlyLayer)
+	}
+	return nil
+}
+
+// Add adds the hosts of a layer.
+func (s *Site) Add(l *layer.Layer, outputs tofu.Outputs) error {
+	found, err := hosts.Of(l, outputs)
+	if err != nil {
+		return err
+	}
+	for _, h := range found {
+		if slices.ContainsFunc(s.Hosts, func(other remote.Host) bool { return other.Name == h.Name }) {
+			return refusal.New("$EDITOR "+l.Environment.Dir(l.Config), "two layers of %s have a host named %s", s.Env, h.Name)
+		}
+	}
+	s.Hosts = append(s.Hosts, found...)
+	s.seen = append(s.seen, layerOutputs{l.Name, outputs})
+	return nil
+}
+
+// Complete reads the variables and the key, after all layers were added.
+func (s *Site) Complete() (err error) {
+	if len(s.Hosts) == 0 {
+		return refusal.New("dagger call apply --env="+s.Env, "environment %s has no hosts: no layer has an output %s", s.Env, inventory.HostsOutput)
+	}
+	if err := hosts.Route(s.Environment, s.Hosts); err != nil {
+		return err
+	}
+	s.Variables, s.Secrets = map[string]any{}, map[string]any{}
+	for _, l := range s.seen {
+		if err := inventory.Variables(l.layer, l.outputs, s.Variables, s.Secrets); err != nil {
+			return refusal.New("$EDITOR environments/"+s.Env, "%v", err)
+		}
+	}
+	for variable, value := range s.Credentials {
+		if name, ok := strings.CutPrefix(variable, VariablePrefix); ok {
+			s.Secrets[name] = value
+		}
+	}
+	if err := s.refuseMissing(); err != nil {
+		return err
+	}
+	if s.Key, err = hosts.PrivateKey(s.Run); err != nil {
+		return err
+	}
+	if s.Key == nil {
+		return refusal.New(s.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, hosts.OperatorKey)
+	}
+	return nil
+}
+
+// refuseMissing refuses credentials that lack a variable for Ansible which their template has. Such a
+// variable is newer than the file.
+func (s *Site) refuseMissing() error {
+	repository := os.DirFS(s.Repository)
+	for _, file := range s.Environment.CredentialFiles {
+		data, err := fs.ReadFile(repository, file+".example")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		template, err := secrets.ReadDotenv(data)
+		if err != nil {
+			return refusal.New("$EDITOR "+file+".example", "%s.example is not a dotenv file", file)
+		}
+		for _, variable := range slices.Sorted(maps.Keys(template)) {
+			if strings.HasPrefix(variable, VariablePrefix) && s.Credentials[variable] == "" {
+				return refusal.New(s.SetCommand(variable), "the credentials of %s have no %s, which the playbook needs", s.Env, variable)
+			}
+		}
+	}
+	return nil
+}
+
+// own returns the variables that Slipway itself sets.
+func (s *Site) own() (map[string]any, error) {
+	list, err := s.Pins()
+	if err != nil {
+		return nil, err
+	}
+	pins := map[string]any{}
+	for _, p := range list {
+		pins[p.Name] = p.Reference()
+	}
+	serial := s.Environment.Deploy.Serial
+	if serial == "" {
+		serial = "100%"
+	}
+	return map[string]any{"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": serial}, nil
+}
+
+// names lists the hosts, for a sentence.
+func (s *Site) names() string {
+	var names []string
+	for _, h := range s.Hosts {
+		names = append(names, h.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// count returns "1 host" or "3 hosts".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
