@@ -12,7 +12,7 @@ func record(t *testing.T, lines ...string) *Record {
 	for _, line := range lines {
 		e, ok := ReadEvent([]byte(line))
 		if !ok {
-			t.Fatalf("%s is no event", line)
+			t.Fatalf("%s is not an event", line)
 		}
 		r.Add(e)
 	}

@@ -23,7 +23,7 @@ const zone = "cloudsim.test"
 
 // root is the certificate of the authority that issued the ACME server's own certificate, and its
 // key. It is always the same, so that it can be written into a server's configuration. Its key
-// follows from this source and is public: the certificate is limited to names that exist in
+// follows from this source, so it is not a secret: the certificate is limited to names that exist in
 // no other place.
 func root() (*x509.Certificate, ed25519.PrivateKey, error) {
 	seed := sha256.Sum256([]byte("cloudsim: root of acme.cloudsim.test, version 1"))
