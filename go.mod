@@ -176,4 +176,9 @@ require (
 	gopkg.in/mgo.v2 v2.0.0-20180705113604-9856a29383ce // indirect
 )
 
-require github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
+require (
+	github.com/eclipse/paho.mqtt.golang v1.5.1
+	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2
+)
+
+require github.com/gorilla/websocket v1.5.3 // indirect

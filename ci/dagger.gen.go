@@ -1080,6 +1080,34 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Slipway).Validate(&parent, ctx, env)
+		case "Verify":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var only string
+			if inputArgs["only"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["only"]), &only)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg only", err))
+				}
+			}
+			var confirm string
+			if inputArgs["confirm"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["confirm"]), &confirm)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg confirm", err))
+				}
+			}
+			return (*Slipway).Verify(&parent, ctx, env, only, confirm)
 		case "":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

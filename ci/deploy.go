@@ -39,6 +39,29 @@ func (m *Slipway) Deploy(
 	return t.report(ctx, "deploy", fmt.Sprintf("--check=%t", check), "--limit="+limit, "--tags="+tags, "--commit="+commit, "--log="+m.Log)
 }
 
+// Verify checks the deployed system from outside, as environment.yaml says.
+//
+// +cache="never"
+func (m *Slipway) Verify(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Only these checks, comma-separated: https, flow, reboot.
+	//
+	// +optional
+	only string,
+	// The environment's name, as confirmation, if it is protected and a host is rebooted.
+	//
+	// +optional
+	confirm string,
+) (string, error) {
+	t, err := m.targetWithMachine(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	return t.report(ctx, "verify", "--only="+only, "--confirm="+confirm)
+}
+
 // targetWithAnsible is for the commands that run Ansible too. Only they wait for its image.
 func (m *Slipway) targetWithAnsible(ctx context.Context, env string) (*target, error) {
 	container, err := m.Ansible(ctx)

@@ -16,7 +16,7 @@ import (
 
 // commands are all commands of the runner, in help order.
 var commands = []func() run.Command{
-	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, apply.Destroy, apply.Down,
+	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, deployment.Verify, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,
 	recovery.Recover, recovery.Unlock,
 	checks.Environments, checks.Fmt, checks.Validate, checks.Lint, checks.Test, lockfile.LockProviders,

@@ -76,6 +76,7 @@ func TestFlags(t *testing.T) {
 		"approve": "digest plan signature signing-key",
 		"apply":   "allow-destroy digest plan reviewed",
 		"deploy":  "check commit limit log tags",
+		"verify":  "confirm only",
 		"destroy": "allow-destroy confirm",
 		"down":    "allow-destroy confirm",
 		"stop":    "confirm",

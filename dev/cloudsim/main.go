@@ -126,6 +126,7 @@ func serve(ctx context.Context, data, listen, names string) error {
 		return err
 	}
 	rack.Off = cloud.SwitchedOff
+	rack.Resolve = func(name string) (string, error) { return addressOf(databases, name) }
 	desk := &managed.Desk{Clusters: databases.Instances, Sources: sources(rack)}
 	roots := &acme.Bundle{Path: filepath.Join(data, "acme-roots.pem")}
 	if names != "" {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"slipway/dev/cloudsim/acme"
 	"slipway/dev/cloudsim/machine"
@@ -81,4 +83,18 @@ func sources(rack *machine.Rack) func(network string) (map[string]string, error)
 		}
 		return found, err
 	}
+}
+
+// addressOf returns the address that the zones have for a name, for the proxy to the servers.
+func addressOf(databases *ovh.Cloud, name string) (string, error) {
+	_, records, err := zones(databases)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range records {
+		if r.Type == "A" && strings.EqualFold(r.Name, strings.TrimSuffix(name, ".")) {
+			return r.Target, nil
+		}
+	}
+	return "", fmt.Errorf("no zone has an address for %s", name)
 }

@@ -30,7 +30,7 @@ func ValidName(name string) bool { return namePattern.MatchString(name) }
 
 // check validates the decoded file against the rules and the repository.
 func (s *source) check(repository fs.FS, e *Environment) error {
-	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkSSH, s.checkReview, s.checkDrift} {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkState, s.checkLayers, s.checkCredentials, s.checkReviewers, s.checkAllow, s.checkDeploy, s.checkVerify, s.checkSSH, s.checkReview, s.checkDrift} {
 		if err := rule(repository, e); err != nil {
 			return err
 		}

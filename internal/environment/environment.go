@@ -28,6 +28,7 @@ type Environment struct {
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run besides OpenTofu and known providers. Default: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage. Default: none"`
+	Verify      *Verify  `yaml:"verify" json:"verify,omitempty" jsonschema:"description=What verify checks on the deployed system. Default: nothing"`
 	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached. Default: directly at their addresses"`
 	Review      *Review  `yaml:"review" json:"review,omitempty" jsonschema:"description=Which changed values a plan shows besides those listed in internal/plan/table.go"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the drift check judges changes. Default: every change counts immediately"`
@@ -91,6 +92,35 @@ type Deploy struct {
 	Forks    int    `yaml:"forks" json:"forks,omitempty" jsonschema:"minimum=1,maximum=100,description=Number of hosts that are worked on at once. Default 5"`
 	Serial   string `yaml:"serial" json:"serial,omitempty" jsonschema:"pattern=^[1-9][0-9]*%?$,description=Number or percentage of hosts that a play finishes before the next; the variable slipway_serial. Default 100%"`
 	Drift    bool   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=The drift check also runs the playbook with --check. Default: false"`
+}
+
+// Verify names the checks of the deployed system, which is reached as the hosts are.
+type Verify struct {
+	Roots  string       `yaml:"roots" json:"roots,omitempty" jsonschema:"description=Certificates of the trusted authorities in PEM: a file of the repository or an http or https URL. Default: those of the container"`
+	HTTPS  *HTTPSCheck  `yaml:"https" json:"https,omitempty" jsonschema:"description=A URL answers with 200 and a certificate that stays valid for some days"`
+	Flow   *FlowCheck   `yaml:"flow" json:"flow,omitempty" jsonschema:"description=Positions that a device publishes by MQTT reach the database and the API"`
+	Reboot *RebootCheck `yaml:"reboot" json:"reboot,omitempty" jsonschema:"description=A reboot of the host while a device publishes loses no position; needs flow"`
+}
+
+// HTTPSCheck is the check https.
+type HTTPSCheck struct {
+	URL  string `yaml:"url" json:"url" jsonschema:"description=An https URL that answers with 200"`
+	Days int    `yaml:"days" json:"days,omitempty" jsonschema:"minimum=1,description=The certificate must be valid for this many days. Default 7"`
+}
+
+// FlowCheck is the check flow.
+type FlowCheck struct {
+	Broker     string `yaml:"broker" json:"broker" jsonschema:"description=Name and port of the MQTT broker with TLS. Example: example.org:8883"`
+	API        string `yaml:"api" json:"api" jsonschema:"description=URL of the API without a final slash. Example: https://example.org/api"`
+	User       string `yaml:"user" json:"user" jsonschema:"description=MQTT user of the devices"`
+	Credential string `yaml:"credential" json:"credential" jsonschema:"description=Variable in the credentials with the password of that user. Example: ANSIBLE_VAR_broker_tracker_password"`
+	Positions  int    `yaml:"positions" json:"positions,omitempty" jsonschema:"minimum=1,maximum=10000,description=Number of positions to publish. Default 100"`
+}
+
+// RebootCheck is the check reboot.
+type RebootCheck struct {
+	Host    string `yaml:"host" json:"host" jsonschema:"description=Name of the host to reboot"`
+	Seconds int    `yaml:"seconds" json:"seconds,omitempty" jsonschema:"minimum=1,description=How long the system may be away. Default 600"`
 }
 
 // SSH says how the hosts are reached.

@@ -153,3 +153,8 @@ func (c *Cloud) change(ctx context.Context, id, want string, every time.Duration
 		}
 	}
 }
+
+// Reboot cuts a server's power and starts it again. It does not wait.
+func (c *Cloud) Reboot(ctx context.Context, id string) error {
+	return servers.Reboot(ctx, c.nova, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr()
+}

@@ -32,6 +32,7 @@ type Result struct {
 	Status      string         `json:"status"` // done, changes, failed or refused; of a deploy also unreachable or interrupted
 	Layers      []*LayerResult `json:"layers,omitempty"`
 	Hosts       []HostResult   `json:"hosts,omitempty"`
+	Checks      []CheckResult  `json:"checks,omitempty"`
 	Digest      string         `json:"digest,omitempty"` // digest of a plan
 	Error       string         `json:"error,omitempty"`
 	Hint        string         `json:"hint,omitempty"` // the exact next command
@@ -55,6 +56,13 @@ type HostResult struct {
 	Changed     int    `json:"changed"`
 	Failed      int    `json:"failed"`
 	Unreachable int    `json:"unreachable"`
+}
+
+// A CheckResult is the result of one check of a deployed system.
+type CheckResult struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // passed or failed
+	Found  string `json:"found"`  // in one sentence, masked
 }
 
 // An EndError is an error that has a status of its own, and perhaps a next step.
@@ -98,6 +106,9 @@ func (r *Run) End(err error) int {
 	result.Seconds = seconds(time.Since(r.Begun))
 	r.Mask.Settle()
 	result.Error, result.Hint = r.Mask.String(result.Error), r.Mask.String(result.Hint)
+	for i := range result.Checks {
+		result.Checks[i].Found = r.Mask.String(printable.Log(result.Checks[i].Found))
+	}
 	text := r.Report.Masked(r.Mask.String)
 	fmt.Fprint(r.Stdout, printable.Log(text+r.Mask.String(r.Complaints.String())))
 	if err := r.write(text); err != nil {

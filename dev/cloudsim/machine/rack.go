@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -35,6 +36,9 @@ type Rack struct {
 
 	servers func() ([]Server, error) // all servers, oldest first
 	path    string                   // path of the file with the assignments
+
+	// Resolve returns the address of a server that a name in the cloud's zones leads to.
+	Resolve func(name string) (address string, err error)
 
 	mu    sync.Mutex
 	parts map[string]string // server by machine
@@ -151,7 +155,7 @@ func (r *Rack) Places() ([]Place, error) {
 	return list, nil
 }
 
-// Dial connects to a server's address, wherever the machine that plays it is.
+// Dial connects to a server's address, or to a name of it, wherever the machine that plays it is.
 func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -160,6 +164,11 @@ func (r *Rack) Dial(ctx context.Context, address string) (net.Conn, error) {
 	all, err := r.servers()
 	if err != nil {
 		return nil, err
+	}
+	if _, err := netip.ParseAddr(host); err != nil && r.Resolve != nil {
+		if host, err = r.Resolve(host); err != nil {
+			return nil, err
+		}
 	}
 	i := slices.IndexFunc(all, func(s Server) bool { return slices.Contains(s.Addresses, host) && s.Status == "ACTIVE" })
 	if i < 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slipway/internal/clouds"
+	"slipway/internal/machines"
 	"slipway/internal/openstack"
 	"slipway/internal/printable"
 	"slipway/internal/run"
@@ -18,7 +19,7 @@ func Start() run.Command {
 		Name: "start", Help: "start the servers of an environment",
 		Opens: run.State,
 		Run: func(ctx context.Context, r *run.Run) error {
-			servers, _, err := machines(ctx, r)
+			servers, _, err := machines.Of(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ func Stop() run.Command {
 			f.StringVar(&confirm, "confirm", "", "the environment's name, as confirmation, if it is protected")
 		},
 		Run: func(ctx context.Context, r *run.Run) error {
-			servers, databases, err := machines(ctx, r)
+			servers, databases, err := machines.Of(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ func Stop() run.Command {
 	}
 }
 
-func stop(ctx context.Context, r *run.Run, servers, databases []machine, confirm string) error {
+func stop(ctx context.Context, r *run.Run, servers, databases []machines.Machine, confirm string) error {
 	if r.Environment.Protected {
 		if err := r.Confirmed(confirm, fmt.Sprintf("environment %s is protected, and stop shuts down its servers", r.Env)); err != nil {
 			return err
@@ -56,7 +57,7 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machine, confirm
 		return err
 	}
 	for _, m := range databases {
-		fmt.Fprintf(&r.Report, "%s is a managed database: it cannot be stopped, keeps running and is still charged\n", printable.Terminal(m.name))
+		fmt.Fprintf(&r.Report, "%s is a managed database: it cannot be stopped, keeps running and is still charged\n", printable.Terminal(m.Name))
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machine, confirm
 // patience is how long a server may take to start or to stop.
 const patience = 5 * time.Minute
 
-func powerAll(ctx context.Context, r *run.Run, servers []machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
+func powerAll(ctx context.Context, r *run.Run, servers []machines.Machine, done string, change func(*openstack.Cloud, context.Context, string, time.Duration) error) error {
 	if len(servers) == 0 {
 		fmt.Fprintf(&r.Report, "%s has no servers\n", r.Env)
 		return nil
@@ -76,11 +77,11 @@ func powerAll(ctx context.Context, r *run.Run, servers []machine, done string, c
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, m := range servers {
-		r.Say("%s …", printable.Terminal(m.name))
-		if err := change(cloud, ctx, m.id, 2*time.Second); err != nil {
+		r.Say("%s …", printable.Terminal(m.Name))
+		if err := change(cloud, ctx, m.ID, 2*time.Second); err != nil {
 			return err
 		}
-		fmt.Fprintf(&r.Report, "%s is %s\n", printable.Terminal(m.name), done)
+		fmt.Fprintf(&r.Report, "%s is %s\n", printable.Terminal(m.Name), done)
 	}
 	return nil
 }

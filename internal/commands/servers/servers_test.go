@@ -10,16 +10,17 @@ import (
 	"github.com/hashicorp/terraform-json"
 
 	"slipway/internal/clouds"
+	"slipway/internal/machines"
 	"slipway/internal/must"
 	"slipway/internal/openstack"
 	"slipway/internal/testkit"
 )
 
 // withServer gives a desk a server in a simulated cloud: the smallest, with Debian 13.
-func withServer(d *testkit.Desk) machine {
+func withServer(d *testkit.Desk) machines.Machine {
 	d.T.Helper()
 	id := d.OnCloud().Make("/compute/v2.1/servers", `{"server": {"name": "backend", "imageRef": "11111111-0000-4000-8000-000000000002", "flavorRef": "00000000-0000-4000-8000-000064322d32"}}`)
-	return machine{address: "a.backend", id: id, name: "backend"}
+	return machines.Machine{Address: "a.backend", ID: id, Name: "backend"}
 }
 
 // Servers are stopped, started and shown. Of a protected environment they are stopped only
@@ -28,12 +29,12 @@ func TestServers(t *testing.T) {
 	t.Parallel()
 	d := testkit.New(t)
 	one := withServer(d)
-	servers, databases := []machine{one}, []machine{{name: "db"}}
+	servers, databases := []machines.Machine{one}, []machines.Machine{{Name: "db"}}
 	cloud, err := clouds.Of(d.Run).OpenStack(t.Context())
 	must.Do(t, err)
 	status := func(want string) {
 		t.Helper()
-		server, err := cloud.Get(t.Context(), one.id)
+		server, err := cloud.Get(t.Context(), one.ID)
 		must.Do(t, err)
 		if server.Status != want {
 			t.Errorf("the server is %s", server.Status)
@@ -74,7 +75,7 @@ func TestServersRefused(t *testing.T) {
 	d.Says("test has no servers and no databases\n")
 	must.Do(t, powerAll(t.Context(), d.Run, nil, "started", nil))
 	d.Says("test has no servers\n")
-	one := []machine{{name: "one"}}
+	one := []machines.Machine{{Name: "one"}}
 	for _, act := range []func() error{
 		func() error { return showMachines(t.Context(), d.Run, one, nil) },
 		func() error {
@@ -92,17 +93,17 @@ func TestServersRefused(t *testing.T) {
 func TestServersFail(t *testing.T) {
 	d := testkit.New(t)
 	one := withServer(d)
-	one.id = "22222222-2222-4222-8222-222222222222"
-	if err := powerAll(t.Context(), d.Run, []machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
+	one.ID = "22222222-2222-4222-8222-222222222222"
+	if err := powerAll(t.Context(), d.Run, []machines.Machine{one}, "stopped", (*openstack.Cloud).Stop); err == nil || !strings.Contains(err.Error(), "server 22222222-2222-4222-8222-222222222222 is GONE") {
 		t.Errorf("got %v", err)
 	}
-	must.Do(t, showMachines(t.Context(), d.Run, []machine{one}, nil))
+	must.Do(t, showMachines(t.Context(), d.Run, []machines.Machine{one}, nil))
 	d.Says("backend  gone             a.backend\n")
 	d.Credentials["OS_PASSWORD"] = ""
-	must.Refuse(t, showMachines(t.Context(), d.Run, []machine{one}, nil), "have no OS_PASSWORD", "")
+	must.Refuse(t, showMachines(t.Context(), d.Run, []machines.Machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
 	began := time.Now()
-	if err := showMachines(t.Context(), d.Run, []machine{one}, nil); err == nil || time.Since(began) > time.Minute {
+	if err := showMachines(t.Context(), d.Run, []machines.Machine{one}, nil); err == nil || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }
@@ -112,16 +113,16 @@ func TestMachinesIn(t *testing.T) {
 	resource := func(kind string, values map[string]any) *tfjson.StateResource {
 		return &tfjson.StateResource{Type: kind, AttributeValues: values}
 	}
-	servers, databases := machinesIn(map[string]*tfjson.StateResource{
+	servers, databases := machines.In(map[string]*tfjson.StateResource{
 		"a.two":  resource("openstack_compute_instance_v2", map[string]any{"id": "2", "name": "web"}),
 		"a.one":  resource("openstack_compute_instance_v2", map[string]any{"id": "1", "name": "db"}),
 		"b.data": resource("ovh_cloud_project_database", map[string]any{"id": "3", "description": "postgresql", "service_name": "project", "engine": "pg"}),
 		"c.net":  resource("openstack_networking_network_v2", map[string]any{"id": "4"}),
 	})
-	if want := []machine{{address: "a.one", id: "1", name: "db"}, {address: "a.two", id: "2", name: "web"}}; !slices.Equal(servers, want) {
+	if want := []machines.Machine{{Address: "a.one", ID: "1", Name: "db"}, {Address: "a.two", ID: "2", Name: "web"}}; !slices.Equal(servers, want) {
 		t.Errorf("servers are %+v", servers)
 	}
-	if want := []machine{{address: "b.data", id: "3", name: "postgresql", project: "project", engine: "pg"}}; !slices.Equal(databases, want) {
+	if want := []machines.Machine{{Address: "b.data", ID: "3", Name: "postgresql", Project: "project", Engine: "pg"}}; !slices.Equal(databases, want) {
 		t.Errorf("databases are %+v", databases)
 	}
 }
@@ -130,9 +131,9 @@ func TestMachinesIn(t *testing.T) {
 func TestShowDatabases(t *testing.T) {
 	d := testkit.New(t)
 	d.WithOVH()
-	one := machine{address: "a.data", id: "old", name: "data", project: "p", engine: "postgresql"}
-	must.Do(t, showMachines(t.Context(), d.Run, nil, []machine{one}))
+	one := machines.Machine{Address: "a.data", ID: "old", Name: "data", Project: "p", Engine: "postgresql"}
+	must.Do(t, showMachines(t.Context(), d.Run, nil, []machines.Machine{one}))
 	d.Says("data  ready            a.data\n")
 	d.Credentials["OVH_ENDPOINT"] = "http://127.0.0.1:9"
-	must.Fail(t, showMachines(t.Context(), d.Run, nil, []machine{one}), "query database old")
+	must.Fail(t, showMachines(t.Context(), d.Run, nil, []machines.Machine{one}), "query database old")
 }

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"slipway/internal/clouds"
+	"slipway/internal/machines"
 	"slipway/internal/printable"
 	"slipway/internal/run"
 )
@@ -17,7 +18,7 @@ func Status() run.Command {
 		Name: "status", Help: "show the servers and databases of an environment, and whether they are running",
 		Opens: run.State, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
-			servers, databases, err := machines(ctx, r)
+			servers, databases, err := machines.Of(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -26,15 +27,15 @@ func Status() run.Command {
 	}
 }
 
-func showMachines(ctx context.Context, r *run.Run, servers, databases []machine) error {
+func showMachines(ctx context.Context, r *run.Run, servers, databases []machines.Machine) error {
 	if len(servers)+len(databases) == 0 {
 		fmt.Fprintf(&r.Report, "%s has no servers and no databases\n", r.Env)
 		return nil
 	}
 	table := tabwriter.NewWriter(&r.Report, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSTATUS\tADDRESS\tRESOURCE")
-	row := func(m machine, status, address string) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable.Terminal(m.name), printable.Terminal(strings.ToLower(status)), printable.Terminal(address), printable.Terminal(m.address))
+	row := func(m machines.Machine, status, address string) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable.Terminal(m.Name), printable.Terminal(strings.ToLower(status)), printable.Terminal(address), printable.Terminal(m.Address))
 	}
 	clouds := clouds.Of(r)
 	// An environment with only one kind needs no credentials for the other.
@@ -44,7 +45,7 @@ func showMachines(ctx context.Context, r *run.Run, servers, databases []machine)
 			return err
 		}
 		for _, m := range servers {
-			server, err := cloud.Get(ctx, m.id)
+			server, err := cloud.Get(ctx, m.ID)
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func showMachines(ctx context.Context, r *run.Run, servers, databases []machine)
 			return err
 		}
 		for _, m := range databases {
-			database, err := account.Get(ctx, m.project, m.engine, m.id)
+			database, err := account.Get(ctx, m.Project, m.Engine, m.ID)
 			if err != nil {
 				return err
 			}

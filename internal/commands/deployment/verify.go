@@ -1,0 +1,115 @@
+package deployment
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"slipway/internal/clouds"
+	"slipway/internal/machines"
+	"slipway/internal/refusal"
+	"slipway/internal/run"
+	"slipway/internal/verify"
+)
+
+// Verify runs the checks that environment.yaml names, from outside.
+func Verify() run.Command {
+	var only, confirm string
+	return run.Command{
+		Name: "verify", Help: "check the deployed system from outside, as environment.yaml says",
+		Opens: run.State,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&only, "only", "", "only these checks, comma-separated: https, flow, reboot")
+			f.StringVar(&confirm, "confirm", "", "the environment's name, as confirmation, if it is protected and a host is rebooted")
+		},
+		Run: func(ctx context.Context, r *run.Run) error { return verifySystem(ctx, r, only, confirm) },
+	}
+}
+
+func verifySystem(ctx context.Context, r *run.Run, only, confirm string) error {
+	checks, err := chosen(r, only)
+	if err != nil {
+		return err
+	}
+	if r.Environment.Protected && slices.Contains(checks, verify.Reboot) {
+		if err := r.Confirmed(confirm, fmt.Sprintf("environment %s is protected, and the check reboot cuts the power of %s", r.Env, r.Environment.Verify.Reboot.Host)); err != nil {
+			return err
+		}
+	}
+	v := &verify.Verifier{Run: r, Settings: r.Environment.Verify}
+	if slices.Contains(checks, verify.Reboot) {
+		if v.Cut, err = cutter(ctx, r); err != nil {
+			return err
+		}
+	}
+	return RunChecks(ctx, v, checks)
+}
+
+// RunChecks runs all the checks, also after one that failed. A refusal ends them.
+func RunChecks(ctx context.Context, v *verify.Verifier, checks []string) error {
+	var failed []string
+	for _, check := range checks {
+		v.Say("%s …", run.Word(check))
+		found, err := v.Check(ctx, check)
+		if _, bad := errors.AsType[*refusal.Error](err); bad || ctx.Err() != nil {
+			return err
+		}
+		result := run.CheckResult{Name: check, Status: "passed", Found: found}
+		if err != nil {
+			result.Status, result.Found = "failed", err.Error()
+			failed = append(failed, check)
+		}
+		v.Result.Checks = append(v.Result.Checks, result)
+		fmt.Fprintf(&v.Report, "%s: %s: %s\n", check, result.Status, result.Found)
+	}
+	if len(failed) > 0 {
+		return &run.EndError{Status: "failed", Hint: "dagger call verify --env=" + v.Env + " --only=" + failed[0], Err: fmt.Errorf("%d of %d checks failed: %s", len(failed), len(checks), strings.Join(failed, ", "))}
+	}
+	return nil
+}
+
+// chosen returns the checks to run, in their order.
+func chosen(r *run.Run, only string) ([]string, error) {
+	settings := r.Environment.Verify
+	if settings == nil {
+		return nil, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml   # verify: {https: {url: …}}", "environment %s has no checks", r.Env)
+	}
+	v := &verify.Verifier{Settings: settings}
+	named := slices.DeleteFunc(slices.Clone(verify.Checks), func(check string) bool { return !v.Named(check) })
+	if only == "" {
+		return named, nil
+	}
+	var list []string
+	for check := range strings.SplitSeq(only, ",") {
+		if !slices.Contains(named, check) {
+			return nil, refusal.New("dagger call verify --env="+r.Env+" --only="+named[0], "environment %s has no check %q; it has %s", r.Env, check, strings.Join(named, ", "))
+		}
+		list = append(list, check)
+	}
+	return list, nil
+}
+
+// cutter returns the function that cuts a host's power.
+func cutter(ctx context.Context, r *run.Run) (func(context.Context, string) error, error) {
+	host := r.Environment.Verify.Reboot.Host
+	servers, _, err := machines.Of(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(servers, func(m machines.Machine) bool { return m.Name == host })
+	if at < 0 {
+		var names []string
+		for _, m := range servers {
+			names = append(names, m.Name)
+		}
+		return nil, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
+	}
+	cloud, err := clouds.Of(r).OpenStack(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, _ string) error { return cloud.Reboot(ctx, servers[at].ID) }, nil
+}

@@ -1,0 +1,3 @@
+// Package servers contains the commands for the machines of an environment: status, start, stop and
+// ssh.
+package servers

@@ -1,0 +1,159 @@
+// Package verify checks a deployed system from outside, as its users and devices see it.
+package verify
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"slipway/internal/environment"
+	"slipway/internal/refusal"
+	"slipway/internal/remote"
+	"slipway/internal/run"
+)
+
+// The checks, in the order in which they run.
+const (
+	HTTPS  = "https"
+	Flow   = "flow"
+	Reboot = "reboot"
+)
+
+// Checks lists them.
+var Checks = []string{HTTPS, Flow, Reboot}
+
+// A Verifier checks the system of one environment.
+type Verifier struct {
+	*run.Run
+	Settings *environment.Verify
+	// Cut reboots the host of the check reboot, like a power cut.
+	Cut func(ctx context.Context, host string) error
+
+	roots *x509.CertPool // nil: not read yet
+}
+
+// Named reports whether environment.yaml names a check.
+func (v *Verifier) Named(check string) bool {
+	switch check {
+	case HTTPS:
+		return v.Settings.HTTPS != nil
+	case Flow:
+		return v.Settings.Flow != nil
+	case Reboot:
+		return v.Settings.Reboot != nil
+	}
+	return false
+}
+
+// Run runs one check and returns what it found.
+func (v *Verifier) Check(ctx context.Context, check string) (found string, err error) {
+	err = v.Timed(check, func() error {
+		switch check {
+		case HTTPS:
+			found, err = v.https(ctx, *v.Settings.HTTPS)
+		case Flow:
+			found, err = v.flow(ctx, *v.Settings.Flow)
+		case Reboot:
+			found, err = v.reboot(ctx, *v.Settings.Flow, *v.Settings.Reboot)
+		}
+		return err
+	})
+	return found, err
+}
+
+// maxAnswer bounds an answer of the system, in bytes.
+const maxAnswer = 16 << 20
+
+// timeout is how long one request may take.
+const timeout = 30 * time.Second
+
+// dial connects as ssh does: through the environment's proxy, if it has one.
+func (v *Verifier) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	proxy := ""
+	if v.Environment.SSH != nil {
+		proxy = v.Environment.SSH.Proxy
+	}
+	return remote.Connect(ctx, proxy, address)
+}
+
+// trust returns the authorities whose certificates are accepted; nil: those of this machine.
+func (v *Verifier) trust(ctx context.Context) (*x509.CertPool, error) {
+	at := v.Settings.Roots
+	if at == "" || v.roots != nil {
+		return v.roots, nil
+	}
+	text, err := v.readRoots(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificates of verify.roots: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, refusal.New("$EDITOR environments/"+v.Env+"/environment.yaml", "verify.roots is %q, which has no certificate in PEM", at)
+	}
+	v.roots = pool
+	return pool, nil
+}
+
+func (v *Verifier) readRoots(ctx context.Context, at string) ([]byte, error) {
+	if !strings.Contains(at, "://") {
+		return os.ReadFile(filepath.Join(v.Repository, filepath.FromSlash(at)))
+	}
+	response, err := v.get(ctx, &http.Client{Timeout: timeout}, at)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(response.Status)
+	}
+	return io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+}
+
+func (v *Verifier) tls(ctx context.Context) (*tls.Config, error) {
+	roots, err := v.trust(ctx)
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, err
+}
+
+func (v *Verifier) client(ctx context.Context) (*http.Client, error) {
+	config, err := v.tls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Timeout: timeout, Transport: &http.Transport{
+		DialContext: v.dial, TLSClientConfig: config, DisableKeepAlives: true, TLSHandshakeTimeout: timeout,
+	}}, nil
+}
+
+func (v *Verifier) get(ctx context.Context, client *http.Client, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return client.Do(request)
+}
+
+// ask reads an answer of the system's API.
+func (v *Verifier) ask(ctx context.Context, client *http.Client, url string, into any) error {
+	response, err := v.get(ctx, client, url)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers with %s", url, response.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(into); err != nil {
+		return fmt.Errorf("%s answers with something else than the expected JSON", url)
+	}
+	return nil
+}
