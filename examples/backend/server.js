@@ -1,13 +1,3 @@
-<<<<<<< HEAD
-// A placeholder until the example's backend is written: it answers every request.
-const { createServer } = require("node:http");
-
-require("mqtt");
-require("pg");
-
-createServer((request, response) => response.end("backend\n")).listen(8080);
-process.on("SIGTERM", () => process.exit(0));
-=======
 'use strict';
 // Starts everything, and stops it in an order that loses nothing.
 
@@ -80,4 +70,3 @@ function die(error) {
 process.on('uncaughtException', die);
 process.on('unhandledRejection', die);
 main().catch(die);
->>>>>>> 5c17d8e1deb849172f38643af908f4397749baa0
