@@ -150,7 +150,8 @@ func TestMachine(t *testing.T) {
 	image := pinnedOnlyHere(t, "CADDY")
 	c := newCheckout(t)
 	c.call(t, "open", "--env=prod", "up").refuses(t, "the servers of environment prod are not simulated", "hint: dagger call output --env=prod")
-	c.call(t, "up", "--env=local").must(t)
+	c.call(t, "bootstrap", "--env=local").must(t)
+	c.call(t, "apply", "--env=local").must(t)
 	m, stop := c.openMachine(t)
 
 	// The database, through the API that says where it is, and who may come in.
@@ -235,9 +236,8 @@ echo kept >/srv/kept; touch /run/gone; sync'`)
 	m.run(t, "[ $(cat /srv/kept) = kept ] && [ ! -e /run/gone ]")
 
 	// A server that switches itself off stays off.
-	_, _ = m.NewSession()
 	if session, err := m.NewSession(); err == nil {
-		_ = session.Run("sudo systemctl poweroff --force")
+		_ = session.Run("sudo systemctl poweroff --force --force")
 	}
 	_ = m.Wait()
 	time.Sleep(2 * time.Second) // in which it would boot
