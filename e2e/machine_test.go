@@ -71,7 +71,7 @@ func (c *checkout) openMachine(t *testing.T) (m *machine, stop func()) {
 	return m, stop
 }
 
-// connect logs in as soon as the server lets us.
+// connect logs in as soon as the server accepts our key.
 func (m *machine) connect(t *testing.T) {
 	t.Helper()
 	config := &ssh.ClientConfig{
@@ -83,7 +83,7 @@ func (m *machine) connect(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("the server does not let us in: %v", err)
+	t.Fatalf("the server does not accept our key: %v", err)
 }
 
 // run runs a script on the server and returns what it says.
@@ -144,7 +144,7 @@ func (m *machine) logIn(domain, port, ca string) (string, error) {
 	return string(body), err
 }
 
-// TestMachine looks at the real parts behind environment local from its server: the database, names,
+// TestMachine inspects the real parts behind environment local from its server: the database, names,
 // the ACME server, the registry for Docker, and what a power cut leaves.
 func TestMachine(t *testing.T) {
 	image := pinnedOnlyHere(t, "CADDY")
