@@ -69,7 +69,7 @@ func newCheckout(t *testing.T) *checkout {
 	}
 	c := &checkout{dir: t.TempDir(), identity: filepath.Join(t.TempDir(), "keys.txt"), data: "slipway-e2e-" + rand.Text(), module: repository, key: key}
 	c.file(t, c.identity, key.String()+"\n")
-	for _, folder := range []string{"environments/local", "modules"} {
+	for _, folder := range []string{"environments/local", "modules", "ansible"} {
 		if err := os.CopyFS(filepath.Join(c.dir, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)
 		}
