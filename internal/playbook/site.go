@@ -164,15 +164,6 @@ func (s *Site) own() (map[string]any, error) {
 	return map[string]any{"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": serial}, nil
 }
 
-// names lists the hosts, for a sentence.
-func (s *Site) names() string {
-	var names []string
-	for _, h := range s.Hosts {
-		names = append(names, h.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
 // count returns "1 host" or "3 hosts".
 func count(n int, thing string) string {
 	if n == 1 {
