@@ -6,11 +6,12 @@ ENGINE := .slipway/engine
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-up: engine ## Take this machine from nothing to environment local, applied
+up: engine ## Take this machine from nothing to environment local, deployed and checked
 	@./dev/setup
 	@eval "$$($(ENGINE) env)" && \
 	  if [ ! -e credentials/local.enc.env ]; then dagger --progress=plain --silent call -y secrets init --file=credentials/local.enc.env; fi && \
-	  dagger --progress=plain --silent call up --env=local
+	  dagger --progress=plain --silent call up --env=local && \
+	  echo "To see it at https://localhost:8443, run: dagger call open --env=local up --ports=8443:443"
 
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up

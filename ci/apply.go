@@ -6,9 +6,9 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Up takes an environment from nothing to running: bootstrap, then apply.
+// Up takes an environment from nothing to running: bootstrap, apply, deploy and verify.
 //
-// It skips what is already done.
+// It skips what is already done, and ends with a table of the stages.
 //
 // +cache="never"
 func (m *Slipway) Up(
@@ -16,7 +16,7 @@ func (m *Slipway) Up(
 	// Folder below environments/.
 	env string,
 ) (string, error) {
-	t, err := m.targetWithMachine(ctx, env)
+	t, err := m.targetWithAnsible(ctx, env)
 	if err != nil {
 		return "", err
 	}

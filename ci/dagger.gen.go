@@ -103,6 +103,26 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Secrets) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Secrets) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
+	return nil
+}
+
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Container    *dagger.Container
@@ -128,26 +148,6 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	r.Container = concrete.Container
 	r.AnsibleImage = concrete.AnsibleImage
 	r.Pins = concrete.Pins
-	return nil
-}
-
-func (r Secrets) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Secrets) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,17 +40,22 @@ func (m *Slipway) Drift(
 	// +optional
 	dryRun bool,
 ) (string, error) {
+	all, err := m.environmentList(ctx)
+	if err != nil {
+		return "", err
+	}
 	envs := []string{env}
 	if env == "" {
-		var err error
-		if envs, err = m.environmentNames(ctx); err != nil {
-			return "", err
+		envs = nil
+		for _, e := range all {
+			envs = append(envs, e.Name)
 		}
 	}
 	checks := make([]driftCheck, len(envs))
 	var group sync.WaitGroup
 	for i, name := range envs {
-		group.Go(func() { checks[i] = m.driftOf(ctx, name) })
+		ansible := slices.Contains(all, environment{name, true})
+		group.Go(func() { checks[i] = m.driftOf(ctx, name, ansible) })
 	}
 	group.Wait()
 	results := dag.Directory()
@@ -81,8 +87,12 @@ type driftCheck struct {
 	failed bool
 }
 
-func (m *Slipway) driftOf(ctx context.Context, env string) driftCheck {
-	t, err := m.target(ctx, env)
+func (m *Slipway) driftOf(ctx context.Context, env string, ansible bool) driftCheck {
+	target := m.target
+	if ansible {
+		target = m.targetWithAnsible
+	}
+	t, err := target(ctx, env)
 	if err != nil {
 		return driftCheck{text: env + ": " + err.Error() + "\n", failed: true}
 	}
@@ -97,8 +107,14 @@ func (m *Slipway) driftOf(ctx context.Context, env string) driftCheck {
 	return driftCheck{out: o.out, text: o.report}
 }
 
-// environmentNames lists the environments, also those whose file is wrong.
-func (m *Slipway) environmentNames(ctx context.Context) ([]string, error) {
+// environment is an entry of environments.json.
+type environment struct {
+	Name    string `json:"name"`
+	Ansible bool   `json:"ansible"` // its drift check runs Ansible too
+}
+
+// environmentList lists the environments, also those whose file is wrong.
+func (m *Slipway) environmentList(ctx context.Context) ([]environment, error) {
 	t, err := m.targetWithoutKey(ctx)
 	if err != nil {
 		return nil, err
@@ -111,6 +127,6 @@ func (m *Slipway) environmentNames(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	return names, json.Unmarshal([]byte(text), &names)
+	var list []environment
+	return list, json.Unmarshal([]byte(text), &list)
 }

@@ -28,7 +28,7 @@ LOCALDATA=slipway-local-%s
 
 // Starter writes the files that a repository of your own begins with.
 //
-// They are one environment with its modules, the templates of its credentials, and the
+// They are one environment with its modules and playbook, the templates of its credentials, and the
 // workflows. What exists already stays as it is. docs/adopt.md goes through it.
 //
 // +cache="never"
@@ -36,7 +36,7 @@ func (m *Slipway) Starter(
 	ctx context.Context,
 	// Your repository.
 	//
-	// +ignore=["*", "!.env.example", "!.github", "!.gitignore", "!.sops.yaml.example", "!credentials", "!environments", "!modules", "**/.terraform", "**/*.tfstate*"]
+	// +ignore=["*", "!.env.example", "!.github", "!.gitignore", "!.sops.yaml.example", "!ansible", "!credentials", "!environments", "!modules", "**/.terraform", "**/*.tfstate*"]
 	into *dagger.Directory,
 	// Environment to begin with: local needs no cloud account, test is on OVH.
 	env string,
@@ -62,9 +62,9 @@ func (m *Slipway) Starter(
 	}
 	return dag.Directory().
 		WithDirectory(".", m.Source, dagger.DirectoryWithDirectoryOpts{
-			Include: append(templates, "environments/environment.schema.json", "environments/"+env, "modules",
+			Include: append(templates, "environments/environment.schema.json", "environments/"+env, "modules", "ansible",
 				".sops.yaml.example", ".github/actions/dagger", ".github/workflows"),
-			Exclude: []string{".github/workflows/test.yml"}, // tests Slipway itself
+			Exclude: []string{".github/workflows/test.yml", "ansible/tests"}, // of Slipway itself
 		}).
 		WithNewFile(".gitignore", starterIgnore).
 		WithNewFile(".env.example", fmt.Sprintf(starterEnv, strings.ToLower(rand.Text()[:8]))).

@@ -39,7 +39,8 @@ func median(f func()) time.Duration {
 // on the same folder and the same state in the same store.
 func TestBenchWarm(t *testing.T) {
 	c := newCheckout(t)
-	c.call(t, "up", "--env=local").must(t)
+	c.call(t, "bootstrap", "--env=local").must(t)
+	c.call(t, "apply", "--env=local").must(t)
 	c.call(t, "plan", "--env=local").must(t)
 
 	smallest := newSmallestModule(t, c)
@@ -176,7 +177,7 @@ func TestBenchFirst(t *testing.T) {
 	first := call("bootstrap", "created bucket")
 	fmt.Printf("the first call on an empty store: bootstrap %6.2f s\n", first.Seconds())
 	fmt.Printf("then plan                                   %6.2f s\n", call("plan", "22 to create").Seconds())
-	fmt.Printf("then up, which installs a server's packages %6.2f s\n", call("up", "22 to create").Seconds())
+	fmt.Printf("then apply, which installs a server's packages %6.2f s\n", call("apply", "22 to create").Seconds())
 	if first > 25*time.Second {
 		t.Errorf("the first call takes %s, more than 25 s", first)
 	}

@@ -69,7 +69,7 @@ func newCheckout(t *testing.T) *checkout {
 	}
 	c := &checkout{dir: t.TempDir(), identity: filepath.Join(t.TempDir(), "keys.txt"), data: "slipway-e2e-" + rand.Text(), module: repository, key: key}
 	c.file(t, c.identity, key.String()+"\n")
-	for _, folder := range []string{"environments/local", "modules"} {
+	for _, folder := range []string{"environments/local", "modules", "ansible"} {
 		if err := os.CopyFS(filepath.Join(c.dir, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,6 @@ func TestLocal(t *testing.T) {
 	twice([2]string{"database_uris = (sensitive)", `"name":"local.example.org","private_ip":"10.1.0.`}, "output")
 	twice([2]string{"module.backend.openstack_compute_instance_v2.host", `module.dns.ovh_domain_zone_record.address["AAAA"]`}, "state-list")
 	twice([2]string{"local-backend     active  203.0.113.", "local-postgresql  ready "}, "status")
-	twice([2]string{"No changes", "No changes"}, "up")
 	twice([2]string{"local: matches its code", "local: matches its code"}, "drift")
 	for range 2 {
 		s := span{name: "plan-files", begin: time.Now()}
@@ -295,12 +294,8 @@ func TestLocal(t *testing.T) {
 		counts[s.name] = append(counts[s.name], opened(lines, s))
 	}
 	for name, n := range counts {
-		want := 1
-		if name == "up" {
-			want = 2 // once to see whether there is something to prepare
-		}
-		if n[0] != want || n[1] != want {
-			t.Errorf("%s was called twice and opened the environment %v times, not %d each", name, n, want)
+		if n[0] != 1 || n[1] != 1 {
+			t.Errorf("%s was called twice and opened the environment %v times, not once each", name, n)
 		}
 	}
 }
@@ -353,7 +348,7 @@ func TestReview(t *testing.T) {
 
 	// An environment that is broken does not hide the others.
 	c.file(t, filepath.Join(c.dir, "environments/broken/environment.yaml"), "state: {}\n")
-	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: does not match its code: 26 not applied yet")
+	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: does not match its code: 28 not applied yet")
 }
 
 // TestMakeUp is the newcomer's one command, in an empty checkout, and then again.
@@ -364,7 +359,8 @@ func TestMakeUp(t *testing.T) {
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
 	env := []string{"SOPS_AGE_KEY_FILE=" + identity}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "created bucket slipway-local", "Plan: 22 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.")
+	runIn(t, dir, env, "make", "up").must(t).says(t, "created bucket slipway-local", "Plan: 22 to create.", "database_uris = (sensitive)", "local-backend is up at 203.0.113.",
+		"https: passed: https://local.example.org/ answers with 200", "flow: passed: 100 of 100 positions are in the database, each once", "dagger call open --env=local up --ports=8443:443")
 	info, err := os.Stat(identity)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the age identity: %v, %v", info, err)
@@ -373,7 +369,7 @@ func TestMakeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runIn(t, dir, env, "make", "up").must(t).says(t, "No changes")
+	runIn(t, dir, env, "make", "up").must(t).says(t, "No changes", "deploy     0 changed", "verify     2 passed")
 	if after, err := os.ReadFile(identity); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the second up changes the age identity: %v", err)
 	}
@@ -648,7 +644,7 @@ resource "terraform_data" "fails" {
 	c.seal(t, set)
 	var output strings.Builder
 	keep := func(r result) result { output.WriteString(r.stdout + r.stderr); return r }
-	for _, function := range []string{"up", "plan", "apply", "output", "state-list", "drift", "status", "unlock", "recover"} {
+	for _, function := range []string{"bootstrap", "plan", "apply", "output", "state-list", "drift", "status", "unlock", "recover"} {
 		keep(c.call(t, function, "--env=local").must(t))
 	}
 	keep(c.call(t, "secrets", "check").must(t))

@@ -106,8 +106,8 @@ func (i image) debianRoot(s settings) product {
 
 const debianArchive = "root.tar"
 
-// appFiles lists the files of a program of ours, by their paths in its folder, without its tests
-// and what npm may have left there.
+// appFiles lists the files of a program of ours, by their paths in its folder, without its tests,
+// its documentation and what npm may have left there.
 func appFiles(folder string) (names []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -116,7 +116,7 @@ func appFiles(folder string) (names []string, err error) {
 		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "test") {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || strings.HasSuffix(d.Name(), ".test.js") {
+		if d.IsDir() || strings.HasSuffix(d.Name(), ".test.js") || strings.HasSuffix(d.Name(), ".md") {
 			return nil
 		}
 		name, err := filepath.Rel(folder, path)

@@ -35,6 +35,7 @@ func TestAppInputs(t *testing.T) {
 		"another file":    {"b.js", "", false},
 		"a test":          {"test/a.js", "x", true},
 		"a test beside":   {"lib/a.test.js", "x", true},
+		"documentation":   {"README.md", "x", true},
 		"what npm left":   {"node_modules/pg/index.js", "x", true},
 	} {
 		dir := folderOf(t, base)

@@ -31,6 +31,7 @@ type Check struct {
 	Error       string    `json:"error,omitempty"` // why it is unchecked; redacted
 	Hint        string    `json:"hint,omitempty"`
 	Layers      []Layer   `json:"layers,omitempty"`
+	Hosts       []Host    `json:"hosts,omitempty"`   // what the playbook would change
 	Expired     []string  `json:"expired,omitempty"` // addresses whose ignore entries have expired
 }
 
@@ -42,6 +43,13 @@ type Layer struct {
 	Outputs   []string      `json:"outputs,omitempty"`   // changed in the code
 	Expected  []string      `json:"expected,omitempty"`  // addresses of ignored changes in the cloud
 	Noted     []plan.Drift  `json:"noted,omitempty"`     // changed in the cloud, but not set by the code
+}
+
+// A Host is a task of the playbook that would change a host.
+type Host struct {
+	Name string `json:"name"`
+	Task string `json:"task"`
+	Item string `json:"item,omitempty"` // of a loop
 }
 
 // Clean reports whether the layer matches its code.
@@ -102,13 +110,16 @@ func unexpected(d plan.Drift, c plan.Change, expected []environment.Ignore, now 
 	return d, true
 }
 
-// Conclude sets the status from the layers.
+// Conclude sets the status from the layers and the hosts.
 func (c *Check) Conclude() {
 	c.Status = Clean
 	for _, l := range c.Layers {
 		if !l.Clean() {
 			c.Status = Drifted
 		}
+	}
+	if len(c.Hosts) > 0 {
+		c.Status = Drifted
 	}
 }
 

@@ -12,6 +12,10 @@ import (
 func (c Check) Masked(mask func(string) string) Check {
 	c.Error, c.Hint = mask(c.Error), mask(c.Hint)
 	c.Expired = maskAddresses(c.Expired, mask)
+	c.Hosts = slices.Clone(c.Hosts)
+	for i := range c.Hosts {
+		c.Hosts[i].Task, c.Hosts[i].Item = mask(c.Hosts[i].Task), mask(c.Hosts[i].Item)
+	}
 	c.Layers = slices.Clone(c.Layers)
 	for i := range c.Layers {
 		l := &c.Layers[i]

@@ -2,6 +2,7 @@ package drift
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"slipway/internal/plan"
@@ -24,6 +25,9 @@ func (c Check) Headline() string {
 	}
 	if code > 0 {
 		parts = append(parts, fmt.Sprintf("%d not applied yet", code))
+	}
+	if n := len(c.Hosts); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d that the playbook would change", n))
 	}
 	if len(parts) == 0 {
 		return "matches its code"
@@ -55,6 +59,9 @@ func (c Check) Lines() []string {
 		for _, d := range l.Noted {
 			lines = append(lines, "  "+in+d.Address+" was "+changed(d)+" in the cloud, but the code does not set it")
 		}
+	}
+	for _, h := range c.Hosts {
+		lines = append(lines, strings.TrimSpace("! "+h.Name+": the playbook would change it in "+strconv.Quote(h.Task)+" "+h.Item))
 	}
 	for _, address := range c.Expired {
 		lines = append(lines, "  "+address+" is still in drift.ignore, but the entry has expired")

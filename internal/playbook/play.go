@@ -33,9 +33,9 @@ const (
 	LogDebug = "debug" // everything that Ansible prints with -vvv
 )
 
-// Play runs the playbook on the hosts. Without Check it holds the environment's deploy lock, and
+// play runs the playbook on the hosts. Without Check it holds the environment's deploy lock, and
 // records in the journal what it does.
-func (s *Site) Play(ctx context.Context, o Options) (*ansible.Record, error) {
+func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 	digest, err := s.write()
 	if err != nil {
 		return nil, err
@@ -50,21 +50,21 @@ func (s *Site) Play(ctx context.Context, o Options) (*ansible.Record, error) {
 		s.Say("note: the state of %s is not in a bucket, so nothing keeps two deploys apart", s.Env)
 	}
 	if o.Check || s.Store == nil {
-		return s.play(ctx, o, nil)
+		return s.start(ctx, o, nil)
 	}
 	turn, err := s.take(ctx, digest, o)
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.play(turn.working, o, turn.hold.Journal)
+	record, err := s.start(turn.working, o, turn.hold.Journal)
 	if cause := hold.Stopped(turn.working); cause != nil {
 		err = errors.Join(cause, err)
 	}
 	return record, errors.Join(err, turn.end(ctx, record, o, err))
 }
 
-// play runs ansible-playbook. record, if it is not nil, gets an entry for each task.
-func (s *Site) play(ctx context.Context, o Options, record *journal.Writer) (*ansible.Record, error) {
+// start runs ansible-playbook. record, if it is not nil, gets an entry for each task.
+func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*ansible.Record, error) {
 	forks := s.Environment.Deploy.Forks
 	if forks == 0 {
 		forks = defaultForks
@@ -127,7 +127,7 @@ func verdict(f ansible.Failure) string {
 // brief says in one line why a task failed. What Slipway found out itself when it logged in to the
 // host is more precise than what ssh says.
 func (s *Site) brief(f ansible.Failure) string {
-	if reason := s.Unreached[f.Host]; f.Unreachable && reason != nil {
+	if reason := s.unreached[f.Host]; f.Unreachable && reason != nil {
 		return reason.Error()
 	}
 	switch {

@@ -12,9 +12,9 @@ import (
 	"slipway/internal/run"
 )
 
-// Results returns the hosts' results, sorted by name. A host of the inventory without any is
+// results returns the hosts' results, sorted by name. A host of the inventory without any is
 // skipped: the limit or the play left it out.
-func (s *Site) Results(done *ansible.Record, interrupted bool) []run.HostResult {
+func (s *Site) results(done *ansible.Record, interrupted bool) []run.HostResult {
 	var list []run.HostResult
 	names := map[string]bool{}
 	for _, h := range s.Hosts {
@@ -49,9 +49,9 @@ func (s *Site) Results(done *ansible.Record, interrupted bool) []run.HostResult 
 	return list
 }
 
-// Show adds the results to the report: in a dry run each difference, then the failures, then a
+// show adds the results to the report: in a dry run each difference, then the failures, then a
 // table of the hosts.
-func (s *Site) Show(done *ansible.Record, check bool) {
+func (s *Site) show(done *ansible.Record, check bool) {
 	if check {
 		for _, c := range done.Changes {
 			s.Report.Add(func(mask func(string) string) string { return mask(describe(c)) })

@@ -32,10 +32,10 @@ type Site struct {
 	Hosts     []remote.Host
 	Variables map[string]any // not secret
 	Secrets   map[string]any
-	Key       ssh.Signer       // logs in to the hosts
-	Unreached map[string]error // why hosts cannot be logged in to, by name, as far as it is known
+	Key       ssh.Signer // logs in to the hosts
 
-	seen []layerOutputs
+	seen      []layerOutputs
+	unreached map[string]error // why hosts cannot be logged in to, by name, as far as it is known
 }
 
 type layerOutputs struct {

@@ -39,7 +39,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 	if err != nil {
 		return "", err
 	}
-	client, err := t.connect()
+	client, err := t.reconnect(ctx, time.Now().Add(toStart))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}

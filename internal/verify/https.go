@@ -2,6 +2,9 @@ package verify
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,16 +20,16 @@ func (v *Verifier) https(ctx context.Context, c environment.HTTPSCheck) (string,
 	if err != nil {
 		return "", err
 	}
-	response, err := v.get(ctx, client, c.URL)
+	certificate, err := v.certificate(ctx, client, c.URL)
+	for end := time.Now().Add(toStart); err != nil && time.Now().Before(end) && !final(err); {
+		if err := pause(ctx, time.Second); err != nil {
+			return "", err
+		}
+		certificate, err = v.certificate(ctx, client, c.URL)
+	}
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s answers with %s", c.URL, response.Status)
-	}
-	certificate := response.TLS.PeerCertificates[0]
 	days := c.Days
 	if days == 0 {
 		days = defaultDays
@@ -38,7 +41,32 @@ func (v *Verifier) https(ctx context.Context, c environment.HTTPSCheck) (string,
 	return fmt.Sprintf("%s answers with 200; its certificate from %s is valid until %s", c.URL, issuer(certificate.Issuer.CommonName), certificate.NotAfter.UTC().Format(time.DateOnly)), nil
 }
 
-const defaultDays = 7
+const (
+	defaultDays = 7
+	// toStart is how long a system that has just been deployed, or whose host has just booted, may take
+	// to answer.
+	toStart = time.Minute
+)
+
+// certificate returns that of a URL that answers with 200.
+func (v *Verifier) certificate(ctx context.Context, client *http.Client, url string) (*x509.Certificate, error) {
+	response, err := v.get(ctx, client, url)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers with %s", url, response.Status)
+	}
+	return response.TLS.PeerCertificates[0], nil
+}
+
+// final reports whether waiting does not help: the system answers, but nobody should trust it.
+func final(err error) bool {
+	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
+	return bad
+}
 
 func issuer(name string) string {
 	if name == "" {

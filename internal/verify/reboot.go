@@ -37,7 +37,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if err != nil {
 		return "", err
 	}
-	client, err := t.connect()
+	client, err := t.reconnect(ctx, time.Now().Add(toStart))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}

@@ -42,20 +42,41 @@ type Verifier struct {
 	roots *x509.CertPool // nil: not read yet
 }
 
-// Named reports whether environment.yaml names a check.
-func (v *Verifier) Named(check string) bool {
-	switch check {
-	case HTTPS:
-		return v.Settings.HTTPS != nil
-	case Flow:
-		return v.Settings.Flow != nil
-	case Reboot:
-		return v.Settings.Reboot != nil
+// Named returns the checks that environment.yaml names, in their order.
+func Named(settings *environment.Verify) []string {
+	var list []string
+	for _, check := range Checks {
+		if check == HTTPS && settings.HTTPS != nil || check == Flow && settings.Flow != nil || check == Reboot && settings.Reboot != nil {
+			list = append(list, check)
+		}
 	}
-	return false
+	return list
 }
 
-// Run runs one check and returns what it found.
+// All runs all the checks, also after one that failed. A refusal ends them.
+func (v *Verifier) All(ctx context.Context, checks []string) error {
+	var failed []string
+	for _, check := range checks {
+		v.Say("%s …", run.Word(check))
+		found, err := v.Check(ctx, check)
+		if _, bad := errors.AsType[*refusal.Error](err); bad || ctx.Err() != nil {
+			return err
+		}
+		result := run.CheckResult{Name: check, Status: "passed", Found: found}
+		if err != nil {
+			result.Status, result.Found = "failed", err.Error()
+			failed = append(failed, check)
+		}
+		v.Result.Checks = append(v.Result.Checks, result)
+		fmt.Fprintf(&v.Report, "%s: %s: %s\n", check, result.Status, result.Found)
+	}
+	if len(failed) > 0 {
+		return &run.EndError{Status: "failed", Hint: "dagger call verify --env=" + v.Env + " --only=" + failed[0], Err: fmt.Errorf("%d of %d checks failed: %s", len(failed), len(checks), strings.Join(failed, ", "))}
+	}
+	return nil
+}
+
+// Check runs one check and returns what it found.
 func (v *Verifier) Check(ctx context.Context, check string) (found string, err error) {
 	err = v.Timed(check, func() error {
 		switch check {

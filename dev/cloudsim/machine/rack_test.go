@@ -137,7 +137,9 @@ func TestConnect(t *testing.T) {
 	if first, _ := connect("www.example.org"); !strings.Contains(first, "502") {
 		t.Errorf("a name without a zone: %s", first)
 	}
-	rack.Resolve = func(name string) (string, error) { return map[string]string{"www.example.org": "203.0.113.2"}[name], nil }
+	rack.Resolve = func(name string) (string, error) {
+		return map[string]string{"www.example.org": "203.0.113.2"}[name], nil
+	}
 	if first, text := connect("www.example.org"); text != "hello\necho\n" {
 		t.Errorf("a name: %s, %q", first, text)
 	}

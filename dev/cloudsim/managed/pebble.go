@@ -52,7 +52,7 @@ func (p *Player) onePebble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // the container ends soon, too
 	certificate, key, err := acme.Issue(time.Now())
 	if err != nil {
 		return err

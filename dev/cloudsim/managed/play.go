@@ -31,16 +31,17 @@ const (
 )
 
 // Play plays what the desk assigns, until ctx ends. It waits for another player on the same data.
-func (p *Player) Play(ctx context.Context) (err error) {
+func (p *Player) Play(ctx context.Context) error {
 	// PostgreSQL inherits the file, so a lock is held until the last of its processes has ended.
-	p.lock, err = os.OpenFile(filepath.Join(p.Data, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(p.Data, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
-	defer p.lock.Close()
-	if err := syscall.Flock(int(p.lock.Fd()), syscall.LOCK_EX); err != nil {
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for another player on %s: %w", p.Data, err)
 	}
+	p.lock = lock
 	go p.pebble(ctx)
 	said := "" // an error that stays is reported once
 	for {

@@ -26,6 +26,7 @@ const (
 // A cloud is served to the client of the real provider.
 type cloud struct {
 	t                       *testing.T
+	sim                     *openstack.Cloud
 	path                    string // of the file
 	url                     string // of the server
 	compute, network, image *gophercloud.ServiceClient
@@ -41,7 +42,7 @@ func open(t *testing.T, path string, pace time.Duration) *cloud {
 		t.Fatal(err)
 	}
 	sim.Pace = pace
-	c := &cloud{t: t, path: path, rules: &faults.Rules{}}
+	c := &cloud{t: t, sim: sim, path: path, rules: &faults.Rules{}}
 	server := httptest.NewServer(c.rules.Around(sim))
 	c.url = server.URL
 	closed := false

@@ -50,30 +50,59 @@ func allowDestroy(f *flag.FlagSet, o *options) {
 }
 
 func apply(ctx context.Context, r *run.Run, o options) error {
+	made, err := applyAll(ctx, r, o)
+	if err != nil {
+		return err
+	}
+	return hosts.Await(ctx, r, made.hosts())
+}
+
+// applyAll applies the layers, by plans of its own or by the reviewed ones.
+func applyAll(ctx context.Context, r *run.Run, o options) (made, error) {
 	kept := wantsKept(r, o)
 	if kept && r.Store == nil {
-		return refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
+		return nil, refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
 	}
 	layers, err := layer.All(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if kept || o.plan.Folder != "" {
 		return applyReviewed(ctx, r, layers, o)
 	}
-	var found []remote.Host
+	return applyEach(ctx, layers, o)
+}
+
+// made is what an apply has created, by layer.
+type made []madeLayer
+
+type madeLayer struct {
+	layer   *layer.Layer
+	outputs tofu.Outputs
+	hosts   []remote.Host
+}
+
+func (m made) hosts() (all []remote.Host) {
+	for _, l := range m {
+		all = append(all, l.hosts...)
+	}
+	return all
+}
+
+// applyEach applies one layer after the other.
+func applyEach(ctx context.Context, layers []*layer.Layer, o options) (all made, err error) {
 	for _, l := range layers {
 		outputs, err := change(ctx, l, tofu.Plan{}, o)
 		if err != nil {
-			return err
+			return all, err
 		}
-		created, err := showCreated(l, outputs)
+		found, err := showCreated(l, outputs)
 		if err != nil {
-			return err
+			return all, err
 		}
-		found = append(found, created...)
+		all = append(all, madeLayer{l, outputs, found})
 	}
-	return hosts.Await(ctx, r, found)
+	return all, nil
 }
 
 // wantsKept reports whether an apply uses the plan stored in the bucket: it was told to, or it
@@ -121,26 +150,25 @@ func applyOwn(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 
 // applyReviewed applies the sealed plans and nothing else. All of them are verified before the
 // first tool starts.
-func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) error {
+func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) (all made, err error) {
 	source := o.plan
 	if err := source.CheckDigest(r); err != nil {
-		return err
+		return nil, err
 	}
 	plans, digest, err := source.Find(ctx, r, layers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := source.RefuseUnapproved(ctx, r, digest); err != nil {
-		return err
+		return nil, err
 	}
 	var lost []string
 	for _, p := range plans {
 		lost = append(lost, p.Losses...)
 	}
 	if err := guard(r, lost, o); err != nil {
-		return err
+		return nil, err
 	}
-	var found []remote.Host
 	for i, l := range layers {
 		p := plans[i]
 		if p.After != "" {
@@ -150,13 +178,13 @@ func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o opt
 		}
 		outputs, err := applySealed(ctx, l, p, source)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		created, err := showCreated(l, outputs)
+		found, err := showCreated(l, outputs)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found = append(found, created...)
+		all = append(all, madeLayer{l, outputs, found})
 	}
-	return hosts.Await(ctx, r, found)
+	return all, nil
 }

@@ -20,30 +20,6 @@ func Bootstrap() run.Command {
 	}
 }
 
-// Up takes an environment from nothing to running. It skips what is already done.
-func Up() run.Command {
-	return run.Command{
-		Name: "up", Help: "take an environment from nothing to running: bootstrap, then apply",
-		Opens: run.Credentials, Run: up,
-	}
-}
-
-func up(ctx context.Context, r *run.Run) error {
-	if r.Store != nil {
-		_, err := r.Store.Read(ctx, r.MarkerKey())
-		if errors.Is(err, state.ErrNone) {
-			err = bootstrap(ctx, r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := r.OpenStore(ctx); err != nil {
-		return err
-	}
-	return apply(ctx, r, options{})
-}
-
 func bootstrap(ctx context.Context, r *run.Run) error {
 	// Refuses a missing or weak passphrase.
 	if _, err := r.Encryption(); err != nil {

@@ -126,7 +126,7 @@ func TestApplyReviewed(t *testing.T) {
 			for _, before := range c.before {
 				before(d)
 			}
-			err := applyReviewed(t.Context(), d.Run, []*layer.Layer{d.Layer}, d.o)
+			_, err := applyReviewed(t.Context(), d.Run, []*layer.Layer{d.Layer}, d.o)
 			if d.Changed != c.later {
 				t.Errorf("there are changes: %v", d.Changed)
 			}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -29,7 +28,7 @@ func environments(_ context.Context, r *run.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := leaveNames(r, names); err != nil {
+	if err := leaveEntries(r, names); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(&r.Report, 0, 0, 2, ' ', 0)
@@ -69,14 +68,25 @@ func environments(_ context.Context, r *run.Run) error {
 	return refusal.New(first.Hint, "%s (and %d more with errors)", first.Message, len(faults)-1)
 }
 
-// leaveNames leaves the list for whoever works on each environment. A folder without a file is
+// An entry is what the caller of the runner has to know of an environment to choose a container.
+type entry struct {
+	Name    string `json:"name"`
+	Ansible bool   `json:"ansible"` // its drift check runs Ansible too
+}
+
+// leaveEntries leaves the list for whoever works on each environment. A folder without a file is
 // shared code.
-func leaveNames(r *run.Run, names []string) error {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+func leaveEntries(r *run.Run, names []string) error {
+	entries := []entry{}
+	for _, name := range names {
 		_, err := os.Stat(filepath.Join(r.Repository, "environments", name, "environment.yaml"))
-		return errors.Is(err, fs.ErrNotExist)
-	})
-	list, err := json.Marshal(names)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		e, err := environment.Load(os.DirFS(r.Repository), name)
+		entries = append(entries, entry{name, err == nil && e.Deploy != nil && e.Deploy.Drift})
+	}
+	list, err := json.Marshal(entries)
 	if err != nil {
 		return err
 	}

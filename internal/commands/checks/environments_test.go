@@ -83,21 +83,30 @@ func TestEnvironmentsTable(t *testing.T) {
 	}
 }
 
-// The list names every environment that has a file, also one whose file is wrong.
+// The list names every environment that has a file, also one whose file is wrong, and says whose
+// drift check needs Ansible.
 func TestEnvironmentNames(t *testing.T) {
 	repository, out := t.TempDir(), t.TempDir()
-	for name, text := range map[string]string{"test": "credentials: []\n", "broken": "x", "shared": ""} {
+	for name, text := range map[string]string{
+		"test": "credentials: []\n", "broken": "x", "shared": "",
+		"hosts":  "state: {s3: {bucket: abc, region: r}}\ndeploy: {playbook: site.yml, drift: true}\n",
+		"deploy": "state: {s3: {bucket: abc, region: r}}\ndeploy: {playbook: site.yml}\n",
+	} {
 		folder := filepath.Join(repository, "environments", name)
 		must.Do(t, os.MkdirAll(folder, 0o755))
 		if text != "" {
 			must.Do(t, os.WriteFile(filepath.Join(folder, "environment.yaml"), []byte(text), 0o600))
 		}
 	}
+	for _, name := range []string{"environments/hosts/main.tf", "environments/deploy/main.tf", "ansible/playbooks/site.yml"} {
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(repository, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(repository, name), nil, 0o600))
+	}
 	if code := run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: out, Stdout: io.Discard, Stderr: io.Discard}); code != run.BadInput {
 		t.Errorf("exit code %d", code)
 	}
 	data, err := os.ReadFile(filepath.Join(out, "environments.json"))
-	if err != nil || string(data) != `["broken","test"]` {
+	if err != nil || string(data) != `[{"name":"broken","ansible":false},{"name":"deploy","ansible":false},{"name":"hosts","ansible":true},{"name":"test","ansible":false}]` {
 		t.Errorf("%s, %v", data, err)
 	}
 }

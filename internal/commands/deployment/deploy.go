@@ -3,12 +3,10 @@ package deployment
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"slices"
 	"strings"
 
-	"slipway/internal/hosts"
 	"slipway/internal/playbook"
 	"slipway/internal/refusal"
 	"slipway/internal/run"
@@ -40,14 +38,7 @@ func deploy(ctx context.Context, r *run.Run, o playbook.Options) error {
 	if err != nil {
 		return err
 	}
-	site.Unreached = hosts.Reach(ctx, r, site.Hosts, site.Key)
-	done, err := site.Play(ctx, o)
-	if done == nil {
-		return err
-	}
-	ended, _ := errors.AsType[*run.EndError](err)
-	r.Result.Hosts = site.Results(done, ended != nil && ended.Status == "interrupted")
-	site.Show(done, o.Check)
-	r.Changed = o.Check && len(done.Changes) > 0
+	done, err := site.Deploy(ctx, o)
+	r.Changed = o.Check && done != nil && len(done.Changes) > 0
 	return err
 }

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -45,30 +44,7 @@ func verifySystem(ctx context.Context, r *run.Run, only, confirm string) error {
 			return err
 		}
 	}
-	return RunChecks(ctx, v, checks)
-}
-
-// RunChecks runs all the checks, also after one that failed. A refusal ends them.
-func RunChecks(ctx context.Context, v *verify.Verifier, checks []string) error {
-	var failed []string
-	for _, check := range checks {
-		v.Say("%s …", run.Word(check))
-		found, err := v.Check(ctx, check)
-		if _, bad := errors.AsType[*refusal.Error](err); bad || ctx.Err() != nil {
-			return err
-		}
-		result := run.CheckResult{Name: check, Status: "passed", Found: found}
-		if err != nil {
-			result.Status, result.Found = "failed", err.Error()
-			failed = append(failed, check)
-		}
-		v.Result.Checks = append(v.Result.Checks, result)
-		fmt.Fprintf(&v.Report, "%s: %s: %s\n", check, result.Status, result.Found)
-	}
-	if len(failed) > 0 {
-		return &run.EndError{Status: "failed", Hint: "dagger call verify --env=" + v.Env + " --only=" + failed[0], Err: fmt.Errorf("%d of %d checks failed: %s", len(failed), len(checks), strings.Join(failed, ", "))}
-	}
-	return nil
+	return v.All(ctx, checks)
 }
 
 // chosen returns the checks to run, in their order.
@@ -77,8 +53,7 @@ func chosen(r *run.Run, only string) ([]string, error) {
 	if settings == nil {
 		return nil, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml   # verify: {https: {url: …}}", "environment %s has no checks", r.Env)
 	}
-	v := &verify.Verifier{Settings: settings}
-	named := slices.DeleteFunc(slices.Clone(verify.Checks), func(check string) bool { return !v.Named(check) })
+	named := verify.Named(settings)
 	if only == "" {
 		return named, nil
 	}

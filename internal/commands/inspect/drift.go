@@ -12,6 +12,7 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/hold"
 	"slipway/internal/layer"
+	"slipway/internal/playbook"
 	"slipway/internal/printable"
 	"slipway/internal/refusal"
 	"slipway/internal/run"
@@ -47,9 +48,20 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	if d := r.Environment.Drift; d != nil {
 		expected = d.Ignore
 	}
+	withHosts := r.Environment.Deploy != nil && r.Environment.Deploy.Drift
+	site := playbook.New(r)
 	err := layer.Each(ctx, r, func(l *layer.Layer) error {
 		if err := hold.NoteRuns(ctx, l); err != nil {
 			return err
+		}
+		if withHosts {
+			outputs, err := l.Outputs(ctx)
+			if err != nil {
+				return err
+			}
+			if err := site.Add(l, outputs); err != nil {
+				return err
+			}
 		}
 		summary, err := l.PlanForDrift(ctx)
 		if err != nil {
@@ -58,6 +70,9 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 		check.Layers = append(check.Layers, drift.Judge(l.Name, summary, expected, check.Time))
 		return nil
 	})
+	if err == nil && withHosts {
+		err = checkHosts(ctx, site, check)
+	}
 	if err != nil {
 		return err
 	}
@@ -67,6 +82,22 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 		}
 	}
 	check.Conclude()
+	return nil
+}
+
+// checkHosts runs the playbook without changing anything: a task that would change a host has found
+// drift.
+func checkHosts(ctx context.Context, site *playbook.Site, check *drift.Check) error {
+	if err := site.Complete(); err != nil {
+		return err
+	}
+	done, err := site.Deploy(ctx, playbook.Options{Check: true, Log: playbook.LogPlays})
+	if err != nil {
+		return err
+	}
+	for _, c := range done.Changes {
+		check.Hosts = append(check.Hosts, drift.Host{Name: c.Host, Task: c.Task, Item: c.Item})
+	}
 	return nil
 }
 
