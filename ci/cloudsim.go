@@ -93,7 +93,7 @@ func (m *Slipway) machine(ctx context.Context) (*dagger.Service, error) {
 		return nil, err
 	}
 	machine, err := m.player(ctx, "machine",
-		"cloud-init", "dbus", "docker-compose", "docker.io", "iproute2", "iptables", "kmod", "openssh-server", "procps", "python3", "sudo", "systemd", "systemd-sysv")
+		"cloud-init", "dbus", "docker-compose", "docker.io", "iproute2", "iptables", "kmod", "nftables", "openssh-server", "procps", "python3", "sudo", "systemd", "systemd-sysv")
 	if err != nil {
 		return nil, err
 	}

@@ -130,6 +130,10 @@ func (p *Player) wipeOthers(keep string) error {
 // the kernel does not put on another. The disk becomes the root of the mounts, which a chroot would
 // not make it: what enters the mounts of a container that runs on it would then be outside of it.
 const bootScript = `set -eu
+# The network is the container's, and outlives a power cut. The server's own rules and bridges must not:
+# packets to containers that do not run yet would vanish instead of being refused.
+nft flush ruleset
+ip -o link show type bridge | sed 's/^[0-9]*: //; s/[:@].*//' | while read -r bridge; do ip link delete "$bridge"; done
 root=/server
 mkdir -p "$root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$root"
