@@ -32,7 +32,7 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 		return s.refuse(at, edit("write a number from 1 to 100"), "%s is %d", at, e.Deploy.Forks)
 	}
 	if at := "deploy.serial"; s.lines[at] != 0 && !serialPattern.MatchString(e.Deploy.Serial) {
-		return s.refuse(at, edit("write a number or a percentage, such as \"1\" or \"25%%\""), "%s is %q", at, e.Deploy.Serial)
+		return s.refuse(at, edit("write a number or a percentage, such as \"1\" or \"25%%\""), "%s is %q, want a number or a percentage of hosts", at, e.Deploy.Serial)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (s *source) checkSSH(_ fs.FS, e *Environment) error {
 		return s.refuse("ssh", edit("write proxy: and its URL, or jump: and the name of a host, or delete the section"), "ssh has neither proxy nor jump")
 	}
 	if strings.ContainsAny(e.SSH.Jump, " \t\n@:/") {
-		return s.refuse("ssh.jump", edit("write the name of a host, as `dagger call ssh` knows it"), "ssh.jump is %q", e.SSH.Jump)
+		return s.refuse("ssh.jump", edit("write the name of a host, as `dagger call ssh` knows it"), "ssh.jump is %q, want the name of a host", e.SSH.Jump)
 	}
 	if e.SSH.Proxy == "" {
 		return nil
