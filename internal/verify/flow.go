@@ -39,7 +39,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 	if err != nil {
 		return "", err
 	}
-	client, err := t.reconnect(ctx, time.Now().Add(toStart))
+	client, err := t.reconnect(ctx, time.Now().Add(v.times().Start))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}
@@ -57,7 +57,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 			return "", fmt.Errorf("publish to the broker %s: %w", c.Broker, err)
 		}
 	}
-	if err := t.drain(ctx, client, patience); err != nil {
+	if err := t.drain(ctx, client, v.times().Store); err != nil {
 		return "", err
 	}
 	if err := v.found(ctx, api, c, t); err != nil {
@@ -66,11 +66,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 	return fmt.Sprintf("%d of %d positions are in the database, each once, %.1f s after the first was published", n, n, time.Since(begin).Seconds()), nil
 }
 
-const (
-	defaultPositions = 100
-	// patience is how long the system may take to store what was published.
-	patience = time.Minute
-)
+const defaultPositions = 100
 
 // found compares what the API has of a device with what the device knows to be stored.
 func (v *Verifier) found(ctx context.Context, api *http.Client, c environment.FlowCheck, t *tracker) error {

@@ -21,7 +21,7 @@ func (v *Verifier) https(ctx context.Context, c environment.HTTPSCheck) (string,
 		return "", err
 	}
 	certificate, err := v.certificate(ctx, client, c.URL)
-	for end := time.Now().Add(toStart); err != nil && time.Now().Before(end) && !final(err); {
+	for end := time.Now().Add(v.times().Start); err != nil && time.Now().Before(end) && !final(err); {
 		if err := pause(ctx, time.Second); err != nil {
 			return "", err
 		}
@@ -41,12 +41,7 @@ func (v *Verifier) https(ctx context.Context, c environment.HTTPSCheck) (string,
 	return fmt.Sprintf("%s answers with 200; its certificate from %s is valid until %s", c.URL, issuer(certificate.Issuer.CommonName), certificate.NotAfter.UTC().Format(time.DateOnly)), nil
 }
 
-const (
-	defaultDays = 7
-	// toStart is how long a system that has just been deployed, or whose host has just booted, may take
-	// to answer.
-	toStart = time.Minute
-)
+const defaultDays = 7
 
 // certificate returns that of a URL that answers with 200.
 func (v *Verifier) certificate(ctx context.Context, client *http.Client, url string) (*x509.Certificate, error) {

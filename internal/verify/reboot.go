@@ -14,8 +14,6 @@ import (
 const (
 	// interval is the time between two positions.
 	interval = 50 * time.Millisecond
-	// around is how long the device publishes before the reboot, and after the system is back.
-	around = 5 * time.Second
 	// defaultWithin is how long the system may be away.
 	defaultWithin = 10 * time.Minute
 )
@@ -27,7 +25,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if r.Seconds > 0 {
 		within = time.Duration(r.Seconds) * time.Second
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, within+2*around+2*patience, fmt.Errorf("the system was not back within %s", within))
+	ctx, cancel := context.WithTimeoutCause(ctx, within+2*v.times().Around+2*v.times().Store, fmt.Errorf("the system was not back within %s", within))
 	defer cancel()
 	t, err := v.newTracker(ctx, c, deviceName())
 	if err != nil {
@@ -37,7 +35,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if err != nil {
 		return "", err
 	}
-	client, err := t.reconnect(ctx, time.Now().Add(toStart))
+	client, err := t.reconnect(ctx, time.Now().Add(v.times().Start))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}
@@ -47,7 +45,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		}
 	}()
 
-	if err := t.publishFor(ctx, client, around); err != nil {
+	if err := t.publishFor(ctx, client, v.times().Around); err != nil {
 		return "", fmt.Errorf("before the reboot: %w", err)
 	}
 	cut := make(chan error, 1)
@@ -86,10 +84,10 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		}
 	}
 	away := time.Since(begin)
-	if err := t.publishFor(ctx, client, around); err != nil {
+	if err := t.publishFor(ctx, client, v.times().Around); err != nil {
 		return "", fmt.Errorf("after the reboot: %w", err)
 	}
-	if err := t.drain(ctx, client, patience); err != nil {
+	if err := t.drain(ctx, client, v.times().Store); err != nil {
 		return "", err
 	}
 	if err := v.found(ctx, api, c, t); err != nil {

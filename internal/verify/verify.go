@@ -2,6 +2,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,7 +40,26 @@ type Verifier struct {
 	// Cut reboots the host of the check reboot, like a power cut.
 	Cut func(ctx context.Context, host string) error
 
+	// Dial connects to an address; nil: as ssh does, through the environment's proxy, if it has one.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Times other than the defaults, for tests; zero: the default.
+	Times Times
+
 	roots *x509.CertPool // nil: not read yet
+}
+
+// Times say how long a check waits for what.
+type Times struct {
+	Start  time.Duration // until a system that has just been deployed, or whose host has just booted, answers
+	Store  time.Duration // until what was published is stored
+	Around time.Duration // of publishing before a reboot, and after it
+}
+
+// times returns the times with their defaults.
+func (v *Verifier) times() Times {
+	t := v.Times
+	t.Start, t.Store, t.Around = cmp.Or(t.Start, time.Minute), cmp.Or(t.Store, time.Minute), cmp.Or(t.Around, 5*time.Second)
+	return t
 }
 
 // Named returns the checks that environment.yaml names, in their order.
@@ -98,8 +118,10 @@ const maxAnswer = 16 << 20
 // timeout is how long one request may take.
 const timeout = 30 * time.Second
 
-// dial connects as ssh does: through the environment's proxy, if it has one.
 func (v *Verifier) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	if v.Dial != nil {
+		return v.Dial(ctx, address)
+	}
 	proxy := ""
 	if v.Environment.SSH != nil {
 		proxy = v.Environment.SSH.Proxy

@@ -1,0 +1,310 @@
+package verify
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mochi "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
+
+	"slipway/internal/environment"
+	"slipway/internal/must"
+	"slipway/internal/run"
+	"slipway/internal/testkit"
+)
+
+// A system has a broker, an API and a database in memory, in this process. Its mistakes are up to
+// the test.
+type system struct {
+	t *testing.T
+	*Verifier
+	web *httptest.Server
+
+	lock     sync.Mutex
+	rows     map[string][]Position // by device
+	mistake  func(p Position) (store, acknowledge bool)
+	broker   *mochi.Server
+	port     string
+	twice    int // the position that is stored twice
+	down     bool
+	lostPath string // requests for it fail
+}
+
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	s := &system{t: t, rows: map[string][]Position{}}
+	s.web = httptest.NewTLSServer(s)
+	t.Cleanup(s.web.Close)
+	s.serveBroker("127.0.0.1:0")
+	t.Cleanup(func() { s.stopBroker() })
+	r, _, _ := testkit.Quiet(t, run.Command{Name: "verify"})
+	r.Repository = t.TempDir()
+	r.Credentials = map[string]string{"PASSWORD": "password-of-the-tracker"}
+	r.Environment = &environment.Environment{Name: "prod"}
+	must.Do(t, os.WriteFile(filepath.Join(r.Repository, "ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.web.Certificate().Raw}), 0o600))
+	url := s.url()
+	s.Verifier = &Verifier{
+		Run:   r,
+		Times: Times{Start: 3 * time.Second, Store: 3 * time.Second, Around: 300 * time.Millisecond},
+		Settings: &environment.Verify{
+			Roots:  "ca.pem",
+			HTTPS:  &environment.HTTPSCheck{URL: url + "/"},
+			Flow:   &environment.FlowCheck{Broker: "example.com:" + s.port, API: url + "/api", User: "tracker", Credential: "PASSWORD", Positions: 20},
+			Reboot: &environment.RebootCheck{Host: "prod-backend", Seconds: 20},
+		},
+		Cut: func(context.Context, string) error { s.powerCut(500 * time.Millisecond); return nil },
+	}
+	s.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		_, port, _ := strings.Cut(address, ":")
+		return (&net.Dialer{}).DialContext(ctx, "tcp", "127.0.0.1:"+port)
+	}
+	return s
+}
+
+// url is that of the API, by a name that its certificate has.
+func (s *system) url() string {
+	_, port, _ := strings.Cut(s.web.Listener.Addr().String(), ":")
+	return "https://example.com:" + port
+}
+
+// hook stores what is published, as the backend does.
+type hook struct {
+	mochi.HookBase
+	system *system
+}
+
+func (h *hook) Provides(b byte) bool { return b == mochi.OnPublished }
+
+func (h *hook) OnPublished(_ *mochi.Client, packet packets.Packet) {
+	device, ok := strings.CutPrefix(packet.TopicName, "positions/")
+	var p Position
+	if !ok || json.Unmarshal(packet.Payload, &p) != nil {
+		return
+	}
+	s := h.system
+	s.lock.Lock()
+	store, acknowledge := true, true
+	if s.mistake != nil {
+		store, acknowledge = s.mistake(p)
+	}
+	known := slices.ContainsFunc(s.rows[device], func(row Position) bool { return row.Seq == p.Seq && row.Time.Equal(p.Time) })
+	if store && !known {
+		s.rows[device] = append(s.rows[device], p)
+		if p.Seq == s.twice {
+			s.rows[device] = append(s.rows[device], p)
+		}
+	}
+	broker := s.broker
+	s.lock.Unlock()
+	if acknowledge && broker != nil {
+		_ = broker.Publish("acks/"+device, fmt.Appendf(nil, `{"seq": %d}`, p.Seq), false, 1)
+	}
+}
+
+func (s *system) serveBroker(address string) {
+	s.t.Helper()
+	broker := mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
+	must.Do(s.t, broker.AddHook(new(auth.Hook), &auth.Options{Ledger: &auth.Ledger{Auth: auth.AuthRules{{Username: "tracker", Password: "password-of-the-tracker", Allow: true}}}}))
+	must.Do(s.t, broker.AddHook(&hook{system: s}, nil))
+	listener := listeners.NewTCP(listeners.Config{ID: "tls", Address: address, TLSConfig: &tls.Config{Certificates: s.web.TLS.Certificates}})
+	must.Do(s.t, broker.AddListener(listener))
+	go func() { _ = broker.Serve() }()
+	s.lock.Lock()
+	s.broker = broker
+	_, s.port, _ = strings.Cut(listener.Address(), ":")
+	s.lock.Unlock()
+}
+
+func (s *system) stopBroker() {
+	s.lock.Lock()
+	broker := s.broker
+	s.broker = nil
+	s.lock.Unlock()
+	if broker != nil {
+		_ = broker.Close()
+	}
+}
+
+// powerCut ends the broker and the API, and starts them again later.
+func (s *system) powerCut(away time.Duration) {
+	s.lock.Lock()
+	s.down = true
+	port := s.port
+	s.lock.Unlock()
+	s.stopBroker()
+	time.AfterFunc(away, func() {
+		s.serveBroker("127.0.0.1:" + port)
+		s.lock.Lock()
+		s.down = false
+		s.lock.Unlock()
+	})
+}
+
+// ServeHTTP is the API.
+func (s *system) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.down || s.lostPath != "" && strings.HasPrefix(r.URL.Path, s.lostPath) {
+		http.Error(w, "down", http.StatusBadGateway)
+		return
+	}
+	var answer any = []Position{}
+	switch device, ok := strings.CutPrefix(r.URL.Path, "/api/positions/"); {
+	case ok && device == "count":
+		rows := s.rows[r.URL.Query().Get("device")]
+		distinct := map[int]bool{}
+		for _, p := range rows {
+			distinct[p.Seq] = true
+		}
+		answer = map[string]int{"count": len(rows), "distinct": len(distinct)}
+	case ok:
+		answer = s.rows[device]
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func TestHTTPS(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	found, err := s.Check(t.Context(), HTTPS)
+	must.Do(t, err)
+	if !strings.HasPrefix(found, s.url()+"/ answers with 200; its certificate from an authority without a name is valid until 2084-") {
+		t.Errorf("got %s", found)
+	}
+	for name, c := range map[string]struct {
+		change func(*system)
+		want   string
+	}{
+		"expires soon":    {func(s *system) { s.Settings.HTTPS.Days = 365 * 100 }, "expires on 2084-"},
+		"another answer":  {func(s *system) { s.lostPath = "/" }, "answers with 502 Bad Gateway"},
+		"not trusted":     {func(s *system) { s.Settings.Roots = "" }, "certificate"},
+		"another name":    {func(s *system) { s.Settings.HTTPS.URL = strings.Replace(s.url(), "example.com", "other.test", 1) }, "other.test"},
+		"nobody is there": {func(s *system) { s.Settings.HTTPS.URL = "https://example.com:1/" }, "connection refused"},
+		"roots are gone":  {func(s *system) { s.Settings.Roots = "gone.pem" }, "read the certificates of verify.roots"},
+		"roots are empty": {func(s *system) { must.Do(t, os.WriteFile(filepath.Join(s.Repository, "ca.pem"), nil, 0o600)) }, `verify.roots is "ca.pem", which has no certificate in PEM`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t)
+			s.Times.Start = 100 * time.Millisecond
+			c.change(s)
+			if _, err := s.Check(t.Context(), HTTPS); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestFlow(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	found, err := s.Check(t.Context(), Flow)
+	must.Do(t, err)
+	if !strings.HasPrefix(found, "20 of 20 positions are in the database, each once, ") {
+		t.Errorf("got %s", found)
+	}
+	for name, c := range map[string]struct {
+		change func(*system)
+		want   string
+	}{
+		"one is not stored":       {func(s *system) { s.mistake = func(p Position) (bool, bool) { return p.Seq != 7, true } }, "the database has 19 positions of verify-"},
+		"one is stored twice":     {func(s *system) { s.twice = 7 }, "the database has 21 positions of verify-"},
+		"one is not acknowledged": {func(s *system) { s.mistake = func(p Position) (bool, bool) { return true, p.Seq != 7 } }, "19 of 20 positions of verify-"},
+		"the API does not answer": {func(s *system) { s.lostPath = "/api/positions/count" }, "answers with 502"},
+		"another password":        {func(s *system) { s.Credentials["PASSWORD"] = "other" }, "connect to the broker example.com:"},
+		"no password":             {func(s *system) { s.Credentials["PASSWORD"] = "" }, "the credentials of prod have no PASSWORD, the MQTT password of tracker"},
+		"no broker":               {func(s *system) { s.Settings.Flow.Broker = "example.com:1" }, "connect to the broker example.com:1: "},
+		"another name":            {func(s *system) { s.Settings.Flow.Broker = "other.test:" + s.port }, "connect to the broker other.test:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t)
+			s.Times.Start, s.Times.Store = 300*time.Millisecond, time.Second
+			c.change(s)
+			if _, err := s.Check(t.Context(), Flow); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReboot(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	found, err := s.Check(t.Context(), Reboot)
+	must.Do(t, err)
+	if !strings.Contains(found, "acknowledged positions are in the database, each once; prod-backend was away for ") || !strings.HasSuffix(found, "of which the broker had acknowledged and lost 0") {
+		t.Errorf("got %s", found)
+	}
+	for name, c := range map[string]struct {
+		change func(*system)
+		want   string
+	}{
+		"a stored position is lost": {func(s *system) {
+			cut := s.Cut
+			s.Cut = func(ctx context.Context, host string) error {
+				err := cut(ctx, host)
+				s.lock.Lock()
+				defer s.lock.Unlock()
+				for device, rows := range s.rows {
+					s.rows[device] = rows[:len(rows)-2]
+				}
+				return err
+			}
+		}, "positions of verify-"},
+		"it does not come back": {func(s *system) {
+			s.Settings.Reboot.Seconds = 1
+			s.Cut = func(context.Context, string) error { s.powerCut(time.Hour); return nil }
+		}, "the system is not back: "},
+		"it cannot be cut": {func(s *system) {
+			s.Settings.Reboot.Seconds = 1
+			s.Cut = func(context.Context, string) error { return fmt.Errorf("no power") }
+		}, "reboot prod-backend: no power"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSystem(t)
+			c.change(s)
+			if found, err := s.Check(t.Context(), Reboot); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %s, %v, want %s", found, err, c.want)
+			}
+		})
+	}
+}
+
+// All the checks run, also after one that failed, and the result has each.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	s.lostPath = "/api/positions/count"
+	s.Times.Start = 100 * time.Millisecond
+	err := s.All(t.Context(), []string{HTTPS, Flow})
+	if err == nil || err.Error() != "1 of 2 checks failed: flow" {
+		t.Errorf("got %v", err)
+	}
+	if n := len(s.Result.Checks); n != 2 || s.Result.Checks[0].Status != "passed" || s.Result.Checks[1].Status != "failed" {
+		t.Errorf("got %+v", s.Result.Checks)
+	}
+	if got := Named(s.Settings); !slices.Equal(got, Checks) {
+		t.Errorf("got %q", got)
+	}
+	if got := Named(&environment.Verify{Flow: s.Settings.Flow}); !slices.Equal(got, []string{Flow}) {
+		t.Errorf("got %q", got)
+	}
+}
