@@ -26,7 +26,7 @@ const one = `resource "terraform_data" "one" { input = "one" }`
 // aHost is one that an apply would wait for if it had a key.
 const aHost = `
 output "ansible_inventory" {
-  value = { host = "192.0.2.1", user = "debian", port = 22, known_hosts = "x" }
+  value = { host = "192.0.2.1", user = "debian", port = 22, known_hosts = "192.0.2.1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4mvDc2K7t3DQmfCLzVOQIyXn5aZmtYpHqYk8Zl0b1C" }
 }
 `
 

@@ -32,7 +32,8 @@ const (
 func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	hosts, err := inventory.Hosts(l.Name, outputs)
 	if err != nil {
-		return nil, refusal.New("$EDITOR "+printable.Word(l.Environment.Dir(l.Config)), "%v", err)
+		// Not a refusal: an apply may have changed something.
+		return nil, &run.EndError{Status: "failed", Hint: "$EDITOR " + printable.Word(l.Environment.Dir(l.Config)), Err: err}
 	}
 	return hosts, nil
 }

@@ -78,6 +78,9 @@ func refuseWithout(r *run.Run) error {
 // Add adds the hosts of a layer.
 func (s *Site) Add(l *layer.Layer, outputs tofu.Outputs) error {
 	found, err := hosts.Of(l, outputs)
+	if end, ok := errors.AsType[*run.EndError](err); ok {
+		return refusal.New(end.Hint, "%v", end.Err)
+	}
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestBlackBoxLogIn(t *testing.T) {
 	d := testkit.New(t)
 	d.Work = testkit.ForTools(t)
 	d.WithCode("")
-	const code = "terraform {\n  backend \"s3\" {}\n}\noutput \"ansible_inventory\" {\n  value = { host = \"127.0.0.1\", port = 22, user = \"debian\", known_hosts = \"\" }\n}\n"
+	const code = "terraform {\n  backend \"s3\" {}\n}\noutput \"ansible_inventory\" {\n  value = { host = \"127.0.0.1\", port = 22, user = \"debian\", known_hosts = \"127.0.0.1 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4mvDc2K7t3DQmfCLzVOQIyXn5aZmtYpHqYk8Zl0b1C\" }\n}\n"
 	must.Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/main.tf"), []byte(code), 0o600))
 	r := d.Opened()
 	must.Refuse(t, logIn(t.Context(), r, ""), "environment test has no hosts", "dagger call apply --env=test")
