@@ -69,6 +69,28 @@ func TestBlackBoxDeploy(t *testing.T) {
 	}
 }
 
+// What the playbook would change is drift, by host and task. The differences are not shown: others read the
+// check's report.
+func TestBlackBoxDeployDrift(t *testing.T) {
+	s := newSite(t, "a", "b")
+	s.settings("deploy: {playbook: site.yml, drift: true}")
+	s.inTrixie("drift").must(t, 2).says(t, "test: does not match its code: 2 that the playbook would change", `! a: the playbook would change it in "Write a file"`, `! b: the playbook would change it in "Write a file"`)
+	s.deploy().must(t, 0)
+	s.inTrixie("drift").must(t, 0).says(t, "test: matches its code")
+	if err := os.WriteFile(filepath.Join(s.hosts["b"].folder, "file"), []byte("by hand\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := s.inTrixie("drift").must(t, 2).says(t, `! b: the playbook would change it in "Write a file"`)
+	if left := e.left(t); strings.Contains(left, "by hand") || strings.Contains(left, "! a:") {
+		t.Errorf("it shows more:\n%s", left)
+	}
+	if got := s.hosts["b"].read(t, "file"); got != "by hand" {
+		t.Errorf("the check wrote %q", got)
+	}
+	s.hosts["a"].off()
+	s.inTrixie("drift").must(t, 1).says(t, "test: could not be checked", "a is unreachable")
+}
+
 // What goes wrong on one host leaves the results of the others.
 func TestBlackBoxDeployFails(t *testing.T) {
 	const fails = `

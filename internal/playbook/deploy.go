@@ -9,7 +9,7 @@ import (
 	"slipway/internal/run"
 )
 
-// Deploy runs the playbook, and adds the hosts' results to the run's.
+// Deploy runs the playbook, and adds the hosts' results to the run's. Show adds them to the report.
 func (s *Site) Deploy(ctx context.Context, o Options) (*ansible.Record, error) {
 	s.unreached = hosts.Reach(ctx, s.Run, s.Hosts, s.Key)
 	done, err := s.play(ctx, o)
@@ -18,6 +18,5 @@ func (s *Site) Deploy(ctx context.Context, o Options) (*ansible.Record, error) {
 	}
 	ended, _ := errors.AsType[*run.EndError](err)
 	s.Result.Hosts = s.results(done, ended != nil && ended.Status == "interrupted")
-	s.show(done, o.Check)
 	return done, err
 }

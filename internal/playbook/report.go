@@ -49,10 +49,11 @@ func (s *Site) results(done *ansible.Record, interrupted bool) []run.HostResult 
 	return list
 }
 
-// show adds the results to the report: in a dry run each difference, then the failures, then a
-// table of the hosts.
-func (s *Site) show(done *ansible.Record, check bool) {
-	if check {
+// Show adds the results to the report: with differences what a dry run would change, then the
+// failures, then a table of the hosts. A difference has the old content of a file, and with it
+// perhaps an earlier secret, which the mask does not know. So a report for others has none.
+func (s *Site) Show(done *ansible.Record, differences bool) {
+	if differences {
 		for _, c := range done.Changes {
 			s.Report.Add(func(mask func(string) string) string { return mask(describe(c)) })
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
-	"slipway/internal/secrets"
 	"slipway/internal/tofu"
 )
 
@@ -128,18 +126,10 @@ func (s *Site) Complete() (err error) {
 // refuseMissing refuses credentials that lack a variable for Ansible which their template has. Such a
 // variable is newer than the file.
 func (s *Site) refuseMissing() error {
-	repository := os.DirFS(s.Repository)
 	for _, file := range s.Environment.CredentialFiles {
-		data, err := fs.ReadFile(repository, file+".example")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		template, err := run.Template(os.DirFS(s.Repository), file)
 		if err != nil {
 			return err
-		}
-		template, err := secrets.ReadDotenv(data)
-		if err != nil {
-			return refusal.New("$EDITOR "+file+".example", "%s.example is not a dotenv file", file)
 		}
 		for _, variable := range slices.Sorted(maps.Keys(template)) {
 			if strings.HasPrefix(variable, VariablePrefix) && s.Credentials[variable] == "" {

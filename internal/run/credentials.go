@@ -68,19 +68,28 @@ var settings = []string{
 	"OS_PROJECT_NAME", "OS_REGION_NAME", "OS_TENANT_NAME", "OS_USER_DOMAIN_NAME", "OVH_ENDPOINT", "SCW_DEFAULT_REGION", "SCW_DEFAULT_ZONE",
 }
 
+// Template reads the variables in the template of a credentials file; nil: there is none.
+func Template(repository fs.FS, file string) (map[string]string, error) {
+	data, err := fs.ReadFile(repository, file+".example")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	template, err := secrets.ReadDotenv(data)
+	if err != nil {
+		return nil, refusal.New("$EDITOR "+file+".example", "%s.example is not a dotenv file", file)
+	}
+	return template, nil
+}
+
 // refuseUnset refuses credentials in which variables of the template are not set.
 func refuseUnset(repository fs.FS, files []string, credentials map[string]string) error {
 	for _, name := range files {
-		data, err := fs.ReadFile(repository, name+".example")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		template, err := Template(repository, name)
 		if err != nil {
 			return err
-		}
-		template, err := secrets.ReadDotenv(data)
-		if err != nil {
-			return refusal.New("$EDITOR "+name+".example", "%s.example is not a dotenv file", name)
 		}
 		var unset []string
 		for _, variable := range slices.Sorted(maps.Keys(template)) {

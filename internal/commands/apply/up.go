@@ -164,6 +164,9 @@ func (u *upRun) deploy(ctx context.Context) (string, error) {
 		return "", err
 	}
 	done, err := site.Deploy(ctx, playbook.Options{Log: playbook.LogTasks})
+	if done != nil {
+		site.Show(done, false)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -39,6 +39,9 @@ func deploy(ctx context.Context, r *run.Run, o playbook.Options) error {
 		return err
 	}
 	done, err := site.Deploy(ctx, o)
-	r.Changed = o.Check && done != nil && len(done.Changes) > 0
+	if done != nil {
+		site.Show(done, o.Check)
+		r.Changed = o.Check && len(done.Changes) > 0
+	}
 	return err
 }

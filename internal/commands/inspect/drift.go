@@ -92,7 +92,7 @@ func checkHosts(ctx context.Context, site *playbook.Site, check *drift.Check) er
 		return err
 	}
 	done, err := site.Deploy(ctx, playbook.Options{Check: true, Log: playbook.LogPlays})
-	if err != nil {
+	if err != nil { // it names the host and the task
 		return err
 	}
 	for _, c := range done.Changes {
