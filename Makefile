@@ -11,7 +11,9 @@ up: engine ## Take this machine from nothing to environment local, deployed and 
 	@eval "$$($(ENGINE) env)" && \
 	  if [ ! -e credentials/local.enc.env ]; then dagger --progress=plain --silent call -y secrets init --file=credentials/local.enc.env; fi && \
 	  dagger --progress=plain --silent call up --env=local && \
-	  echo "To see it at https://localhost:8443, run: dagger call open --env=local up --ports=8443:443"
+	  printf '%s\n' "To see it, run these in two shells (its certificate is from the simulated cloud):" \
+	    "  dagger call open --env=local up --ports=8443:443" \
+	    "  curl --insecure --resolve local.example.org:8443:127.0.0.1 https://local.example.org:8443/"
 
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up

@@ -69,7 +69,7 @@ func (m *Slipway) bindMachine(ctx context.Context, t *target) error {
 
 // Open serves the ports of environment local's server, as long as it is called.
 //
-// `dagger call open --env=local up --ports=8443:443` has https://localhost:8443 lead to the server's port 443. Other
+// `dagger call open --env=local up --ports=8443:443` has port 8443 of your machine lead to the server's port 443. Other
 // calls on the environment wait until it has ended.
 //
 // +cache="session"
