@@ -142,7 +142,8 @@ func (r Run) Holds(lock state.Lock) bool {
 // ordered by start.
 func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
 	var runs []Run
-	for _, prefix := range []string{folder(stateKey), folderV1(stateKey)} {
+	// The key of a deploy has no suffix, so both are the same folder.
+	for _, prefix := range slices.Compact([]string{folder(stateKey), folderV1(stateKey)}) {
 		objects, err := store.List(ctx, prefix)
 		if err != nil {
 			return nil, err

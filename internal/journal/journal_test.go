@@ -212,16 +212,17 @@ func TestSignAlone(t *testing.T) {
 	}
 }
 
-// A layer below another in the same folder has its own journals, in both versions.
+// A layer below another in the same folder has its own journals, in both versions, and so has a
+// deploy, whose folder is the same in both.
 func TestLayersBelow(t *testing.T) {
 	p := newPlace(t)
-	for key, id := range map[string]string{net: "new", "test/net/sub.tfstate": "newer"} {
+	for key, id := range map[string]string{net: "new", "test/net/sub.tfstate": "newer", "test/deploy.hosts": "deploy"} {
 		must(t, p.open(key, id).Abandon(t.Context()))
 	}
 	begin := `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":1,"id":"%s","stage":"apply","started":"2026-11-21T10:00:00Z"}}`
 	p.write("journal/test/net/old/00000.age", fmt.Sprintf(begin, "old"))
 	p.write("journal/test/net/sub/older/00000.age", fmt.Sprintf(begin, "older"))
-	for key, want := range map[string][]string{net: {"old", "new"}, "test/net/sub.tfstate": {"older", "newer"}} {
+	for key, want := range map[string][]string{net: {"old", "new"}, "test/net/sub.tfstate": {"older", "newer"}, "test/deploy.hosts": {"deploy"}} {
 		var got []string
 		for _, run := range p.runs(key) {
 			got = append(got, run.ID)
