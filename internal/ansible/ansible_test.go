@@ -43,6 +43,9 @@ func TestRecord(t *testing.T) {
 	if r.Began || r.Complete {
 		t.Error("it began")
 	}
+	if r = record(t, play); r.Began || r.Play != "Site" {
+		t.Errorf("a play without a task: %+v", r)
+	}
 	lines := []string{play, task, result(OK, "a", `"changed":true`), result(OK, "a", `"changed":false`), result(Failed, "b", `"msg":"no"`), result(Unreachable, "c", `"msg":"gone"`)}
 	r = record(t, lines...)
 	if !r.Began || r.Complete || r.Play != "Site" || r.Task != "docker : Install" {

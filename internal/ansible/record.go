@@ -9,7 +9,7 @@ import (
 type Record struct {
 	Play     string // current or last one
 	Task     string // current or last one
-	Began    bool   // a play began: before that, nothing has been changed
+	Began    bool   // a task began: before that, nothing has been changed
 	Complete bool   // the recap came: every host's results are known
 	Hosts    map[string]*Stats
 	Failures []Failure
@@ -38,9 +38,9 @@ func (r *Record) Add(e Event) {
 	}
 	switch e.Kind {
 	case PlayStart:
-		r.Began, r.Play, r.Task = true, e.Play.Name, ""
+		r.Play, r.Task = e.Play.Name, ""
 	case TaskStart, HandlerStart, HostStart:
-		r.Task = e.Task.Name
+		r.Began, r.Task = true, e.Task.Name
 	case Recap:
 		r.Complete = true
 		for name, stats := range e.Stats {

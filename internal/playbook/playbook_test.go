@@ -63,6 +63,7 @@ func TestJudge(t *testing.T) {
 		"done":         {done: began(map[string]*ansible.Stats{"a": {OK: 1}})},
 		"rescued":      {done: began(map[string]*ansible.Stats{"a": {OK: 1, Rescued: 1}}, failure("a", false, "x"))},
 		"not parsed":   {done: &ansible.Record{}, code: 4, printed: "[WARNING]: old\n[ERROR]: YAML parsing failed: x\nOrigin: y", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: x", hint: "$EDITOR ansible/playbooks/site.yml"},
+		"no task":      {done: &ansible.Record{Play: "Site"}, code: 4, printed: "[ERROR]: YAML parsing failed: in a file of group_vars", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: in a file of group_vars", hint: "$EDITOR ansible/playbooks/site.yml"},
 		"interrupted":  {done: began(nil), code: ansible.ExitInterrupted, status: "interrupted", want: `the deploy was interrupted in the task "docker : Install" of the play "Site"`, hint: "dagger call deploy --env=prod"},
 		"no hosts":     {done: &ansible.Record{}, code: 0},
 		"unknown":      {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 250, printed: "ERROR! Unexpected", status: "", want: `ansible-playbook ended with code 250 in the task "docker : Install" of the play "Site": Unexpected`},
@@ -99,6 +100,13 @@ func TestJudge(t *testing.T) {
 	}
 	if err := site(t).judge(t.Context(), &ansible.Record{}, 0, errors.New("not started"), &output{}); err == nil || err.Error() != "not started" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What controls a terminal is removed with its parameters.
+func TestInset(t *testing.T) {
+	if got, want := inset("\x1b[2Kweb | \x1b[31mred\x1b[0m\n[2]\n"), "  web | red\n  [2]\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
