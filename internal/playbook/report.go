@@ -3,6 +3,7 @@ package playbook
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -85,11 +86,14 @@ func describe(c ansible.Change) string {
 	return text
 }
 
-// inset returns lines moved to the right, each without characters that control a terminal.
+// inset returns lines moved to the right, each without what controls a terminal.
 func inset(text string) string {
 	var lines strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(control.ReplaceAllString(text, "")) {
 		lines.WriteString("  " + printable.Terminal(strings.TrimRight(line, "\n")) + "\n")
 	}
 	return lines.String()
 }
+
+// control matches a whole sequence that moves the cursor or sets a colour, as programs print them.
+var control = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
