@@ -31,8 +31,8 @@ import (
 // A machine is the server of environment local, reached by SSH at a port of this machine. What the
 // server reaches, the test does through it.
 type machine struct {
-	port string
-	key  ssh.Signer // the administrator's, and the host's
+	port, https string     // of this machine, for SSH and HTTPS
+	key         ssh.Signer // the administrator's, and the host's
 	*ssh.Client
 }
 
@@ -43,9 +43,9 @@ func (c *checkout) openMachine(t *testing.T) (m *machine, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m = &machine{port: strconv.Itoa(freePort(t)), key: key}
+	m = &machine{port: strconv.Itoa(freePort(t)), https: strconv.Itoa(freePort(t)), key: key}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := exec.CommandContext(ctx, "dagger", append(c.args(t), "open", "--env=local", "up", "--ports="+m.port+":22")...)
+	cmd := exec.CommandContext(ctx, "dagger", append(c.args(t), "open", "--env=local", "up", "--ports="+m.port+":22", "--ports="+m.https+":443")...)
 	cmd.Dir = c.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var log bytes.Buffer
@@ -106,6 +106,42 @@ func (m *machine) transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		DialContext:     func(_ context.Context, network, address string) (net.Conn, error) { return m.Dial(network, address) },
 		TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
+	}
+}
+
+// page is what https://local.example.org/ answers on this machine's own port, as in the command that
+// `make up` prints. Its certificate must be one of the simulated authority.
+func (m *machine) page(t *testing.T) string {
+	t.Helper()
+	response, err := (&http.Client{Transport: m.transport(nil)}).Get("http://cloudsim:9000/-/acme/roots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	roots := x509.NewCertPool()
+	if err != nil || !roots.AppendCertsFromPEM(text) {
+		t.Fatalf("the authority's roots: %s, %v\n%s", response.Status, err, text)
+	}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+m.https)
+		},
+		TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true,
+	}}
+	// The server has just booted.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {
+		response, err = client.Get("https://local.example.org/")
+		if err == nil {
+			text, err = io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err == nil && response.StatusCode == http.StatusOK {
+				return string(text)
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("https://local.example.org/ by port %s: %v\n%s", m.https, err, text)
+		}
 	}
 }
 

@@ -3,10 +3,14 @@
 package e2e
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/ovh/go-ovh/ovh"
 )
 
 // playbookOf has the checkout deploy another playbook: that of a role's test, or site.
@@ -28,6 +32,7 @@ func (c *checkout) playbookOf(t *testing.T, role string) {
 // the role's test finds nothing to change in a second run, and verifies what the first one did.
 // Then an image cannot be pulled, and the database refuses the server.
 func TestRoles(t *testing.T) {
+	needOwnEngine(t)
 	c := newCheckout(t)
 	more := siteCredentials()
 	more["SSH_PRIVATE_KEY"] = c.host
@@ -35,6 +40,8 @@ func TestRoles(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(c.dir, "ansible/playbooks/tests"), os.DirFS(filepath.Join(repository, "ansible/tests"))); err != nil {
 		t.Fatal(err)
 	}
+	// Docker may ask the registry of this machine by its own name too, which answers what it has not.
+	c.change(t, groupVars, "\n# The server is a container", "docker_extra_settings: {insecure-registries: [\"registry:5000\"]}\n\n# The server is a container")
 	c.call(t, "bootstrap", "--env=local").must(t)
 	c.call(t, "apply", "--env=local").must(t)
 
@@ -54,4 +61,47 @@ func TestRoles(t *testing.T) {
 			t.FailNow() // the roles after it need it
 		}
 	}
+
+	t.Run("an image that cannot be pulled", func(t *testing.T) {
+		const good = `"{{ slipway_pins.BACKEND }}"`
+		missing := "registry:5000/slipway/backend:1@sha256:" + strings.Repeat("0", 64)
+		c.playbookOf(t, "backend")
+		c.change(t, groupVars, good, missing)
+		c.call(t, "deploy", "--env=local", "--tags=converge").refuses(t, "local-backend: failed in", "backend-1 was not started", "manifest unknown",
+			"1 of 1 host did not get to the end: local-backend is stopped in the task", "hint: dagger call deploy --env=local --limit=local-backend")
+		// What runs goes on running, with the image that it has, even after the reboot before each call.
+		c.call(t, "deploy", "--env=local", "--tags=verify").must(t)
+		c.change(t, groupVars, missing, good)
+	})
+	t.Run("a database that refuses the server", func(t *testing.T) {
+		c.playbookOf(t, "database")
+		c.change(t, groupVars, "database_wait_retries: 20\ndatabase_wait_delay: 3", "database_wait_retries: 2\ndatabase_wait_delay: 1")
+		c.closeDatabase(t)
+		c.call(t, "deploy", "--env=local", "--tags=converge").refuses(t, "The database app at postgresql-", "did not accept avnadmin within 2 seconds", "no pg_hba.conf entry for host",
+			"Check that it is running and that its IP restrictions contain the private network.", "hint: dagger call deploy --env=local --limit=local-backend")
+	})
+	// Both mistakes are undone: the first above, the second by OpenTofu.
+	c.playbookOf(t, "site.yml")
+	c.call(t, "up", "--env=local").must(t).says(t, "1 to update", "verify     2 passed")
+}
+
+const groupVars = "ansible/group_vars/local/main.yml"
+
+// closeDatabase removes the network from which the database may be reached, outside of OpenTofu.
+func (c *checkout) closeDatabase(t *testing.T) {
+	t.Helper()
+	c.withCloud(t, func(to *cloud) {
+		client, err := ovh.NewClient(to.url+"/ovh", "key", "cloudsim-application-secret", "consumer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const databases = "/cloud/project/0123456789abcdef0123456789abcdef/database/postgresql"
+		var ids []string
+		if err := client.Get(databases, &ids); err != nil || len(ids) != 1 {
+			t.Fatalf("%q, %v", ids, err)
+		}
+		if err := client.Delete(databases+"/"+ids[0]+"/ipRestriction/"+url.PathEscape("10.1.0.0/24"), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

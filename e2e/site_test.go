@@ -17,8 +17,9 @@ func siteCredentials() map[string]string {
 
 // TestSite takes environment local from nothing to a system that answers by HTTPS and stores
 // positions, finds nothing to change again, shows the change of a template and nothing else, and
-// loses no position in a power cut.
+// loses no position in a power cut. Its page can then be opened on this machine.
 func TestSite(t *testing.T) {
+	needOwnEngine(t)
 	c := newCheckout(t)
 	more := siteCredentials()
 	more["SSH_PRIVATE_KEY"] = c.host
@@ -43,6 +44,12 @@ func TestSite(t *testing.T) {
 		t.Errorf("%d lines are shown as changed:\n%s", added, check.stdout)
 	}
 	c.call(t, "verify", "--env=local").must(t).says(t, "reboot: passed: ", "acknowledged positions are in the database, each once; local-backend was away for")
+
+	m, stop := c.openMachine(t)
+	if got, want := m.page(t), `{"service":"positions","api":"/api/positions"}`; got != want {
+		t.Errorf("https://local.example.org/ answers %q to this machine, not %q", got, want)
+	}
+	stop()
 
 	for name, value := range siteCredentials() {
 		if strings.Contains(up.stdout+up.stderr+check.stdout+check.stderr, value) {
