@@ -109,6 +109,12 @@ func (s *Site) progress(e ansible.Event, r *ansible.Record, log string) {
 		if log != LogPlays {
 			s.Say("  %s", printable.Terminal(e.Task.Name))
 		}
+	case ansible.OK:
+		for host, outcome := range e.Hosts {
+			if outcome.Changed && log != LogPlays {
+				s.Say("  %s: changed", host)
+			}
+		}
 	case ansible.Failed, ansible.Unreachable:
 		for host := range e.Hosts {
 			f := r.Failures[len(r.Failures)-1]

@@ -103,6 +103,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Each task is shown, and on which hosts it changed something or failed; with --log=plays, only what failed.
+func TestProgress(t *testing.T) {
+	events := []ansible.Event{
+		{Kind: ansible.PlayStart, Play: ansible.Named{Name: "Site"}},
+		{Kind: ansible.TaskStart, Task: ansible.Named{Name: "docker : Install"}},
+		{Kind: ansible.OK, Hosts: map[string]ansible.Outcome{"a": {Changed: true}}},
+		{Kind: ansible.OK, Hosts: map[string]ansible.Outcome{"b": {}}},
+		{Kind: ansible.Failed, Hosts: map[string]ansible.Outcome{"c": {Message: []byte(`"no room"`)}}},
+	}
+	for log, want := range map[string]string{
+		LogTasks: "play Site …\n  docker : Install\n  a: changed\n  c: failed: no room\n", LogPlays: "play Site …\n  c: failed: no room\n",
+	} {
+		r, _, shown := testkit.Quiet(t, run.Command{Name: "deploy"})
+		s, done := New(r), &ansible.Record{}
+		for _, e := range events {
+			done.Add(e)
+			s.progress(e, done, log)
+		}
+		if got := shown.String(); got != want {
+			t.Errorf("%s: got %q, want %q", log, got, want)
+		}
+	}
+}
+
 // What controls a terminal is removed with its parameters.
 func TestInset(t *testing.T) {
 	if got, want := inset("\x1b[2Kweb | \x1b[31mred\x1b[0m\n[2]\n"), "  web | red\n  [2]\n"; got != want {
