@@ -42,8 +42,9 @@ kills: tools ## Kill every program of every effect, 200 times in all: some 20 mi
 mutants: tools ## Change the code that keeps secrets, locks and plans, and see whether a test notices
 	@PATH="$$PWD/.slipway/bin:$$PATH" go run ./dev/mutants
 
-bench: tools ## Measure a plan against the bare tools, and a first call
+bench: tools ## Measure a plan and a deploy against the bare tools, and a first call
 	@go test -tags e2e,bench -count=1 -parallel 1 -timeout 30m -v -run TestBench ./e2e
+	@PATH="$$PWD/.slipway/bin:$$PATH" go test -tags blackbox,bench -count=1 -timeout 30m -v -run TestBench ./cmd/slipway
 
 tools: engine
 	@./dev/fetch-tools >.slipway/fetch-tools.log 2>&1 || { cat .slipway/fetch-tools.log >&2; exit 1; }

@@ -238,6 +238,7 @@ StrictModes no
 UsePAM no
 PidFile none
 Subsystem sftp internal-sftp
+SetEnv HOME=%[3]s
 `, address, h.port, folder),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
