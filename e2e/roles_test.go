@@ -66,7 +66,7 @@ func TestRoles(t *testing.T) {
 		missing := "registry:5000/slipway/backend:1@sha256:" + strings.Repeat("0", 64)
 		c.playbookOf(t, "backend")
 		c.change(t, groupVars, good, missing)
-		c.call(t, "deploy", "--env=local").refuses(t, "local-backend: failed in", "backend-1 was not started", "manifest unknown",
+		c.call(t, "deploy", "--env=local").refuses(t, "local-backend: failed in", "Error when processing backend-", "manifest for registry:5000/slipway/backend@sha256:0000", "manifest unknown",
 			"1 of 1 host did not get to the end: local-backend is stopped in the task", "hint: dagger call deploy --env=local --limit=local-backend")
 		c.change(t, groupVars, missing, good)
 		// What runs goes on running, with the image that it has, even after the reboot before each call.
