@@ -272,8 +272,11 @@ func TestWorkflows(t *testing.T) {
 	j.on("push", `{}`)
 	// The pull request's plan was not stored, and a digest that no plan has is refused.
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local")
-	j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)", "local-backend  changed ",
+	first := j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)", "local-backend  changed ",
 		"https: passed: https://local.example.org/ answers with 200", "flow: passed: 100 of 100 positions are in the database, each once")
+	if strings.Contains(first.stdout, "reboot: ") {
+		t.Errorf("it cuts the power of a host:\n%s", first.stdout)
+	}
 	j.run("apply.yml", "apply").refuses(t, "was already started by run")
 
 	j.on("schedule", `{}`)
@@ -283,10 +286,20 @@ func TestWorkflows(t *testing.T) {
 	says(shown(), "Environment local does not match its code: 1 changed in the cloud", "slipway:drift/local")
 	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
 
+	// Without a playbook and checks, their steps are skipped.
+	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
+	file, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(file), "deploy: ")
+	if !found {
+		t.Fatal("environment local has no playbook")
+	}
+	c.file(t, settings, before)
 	j.on("push", `{}`)
-	again := j.apply().must(t).says(t, "1 to create", "local-backend  ok ", "https: passed: ", "flow: passed: ")
-	if strings.Contains(again.stdout, "reboot") {
-		t.Errorf("it cuts the power of a host:\n%s", again.stdout)
+	if again := j.apply().must(t).says(t, "1 to create"); strings.Contains(again.stdout, "HOST ") || strings.Contains(again.stdout, "https: ") {
+		t.Errorf("it deploys or checks:\n%s", again.stdout)
 	}
 	j.on("schedule", `{}`)
 	j.run("drift.yml", "drift").must(t).says(t, "local: matches its code", "the issue is closed")
