@@ -48,9 +48,10 @@ func refuseLive(l *layer.Layer, o Others) error {
 		"%s%s is alive: its last heartbeat was %s ago", DescribeRun(run), Origin(run), run.Silent().Round(time.Second))
 }
 
-// later is the command that repeats this one when the run counts as dead.
+// later is the command that repeats this one when the run counts as dead. The store's clock tells whole
+// seconds, so the run's silence may then be measured up to one second too short.
 func later(l *layer.Layer, run journal.Run) string {
-	return fmt.Sprintf("sleep %.0f && %s", math.Ceil((l.DeadAfter - run.Silent()).Seconds()), l.Call(l.Result.Stage))
+	return fmt.Sprintf("sleep %.0f && %s", math.Ceil((l.DeadAfter-run.Silent()).Seconds())+1, l.Call(l.Result.Stage))
 }
 
 // Release removes a lock whose holder is dead or whose ID is lockID. The caller is alone. There may
