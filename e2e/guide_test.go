@@ -29,12 +29,23 @@ func guideLines(t *testing.T, path, heading string) []guideLine {
 	}
 	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	_, block, _ := strings.Cut(section, "```console\n")
-	block, _, ok := strings.Cut(block, "```")
-	if !ok {
+	blocks := consoleBlocks(section)
+	if len(blocks) == 0 {
 		t.Fatalf("%s has no commands below %q", path, heading)
 	}
-	var lines []guideLine
+	return linesOf(blocks[0])
+}
+
+// consoleBlocks returns the text of each console block.
+func consoleBlocks(text string) (blocks []string) {
+	for _, part := range strings.Split(text, "```console\n")[1:] {
+		block, _, _ := strings.Cut(part, "```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+func linesOf(block string) (lines []guideLine) {
 	for line := range strings.Lines(block) {
 		line = strings.TrimSpace(line)
 		if command, ok := strings.CutPrefix(line, "$ "); ok {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,6 +53,7 @@ func (j *job) run(workflow, id string) result {
 		Jobs map[string]struct {
 			Env   map[string]string `yaml:"env"`
 			Steps []struct {
+				If   string            `yaml:"if"`
 				Uses string            `yaml:"uses"`
 				Run  string            `yaml:"run"`
 				With map[string]string `yaml:"with"`
@@ -79,6 +81,9 @@ func (j *job) run(workflow, id string) result {
 		return r.code == 0
 	}
 	for _, s := range steps {
+		if s.If != "" && !j.holds(s.If) {
+			continue
+		}
 		action, _, _ := strings.Cut(s.Uses, "@")
 		ok := true
 		switch action {
@@ -97,6 +102,13 @@ func (j *job) run(workflow, id string) result {
 		}
 	}
 	return all
+}
+
+// holds reports whether a condition, which is one value of the matrix, is true for GitHub.
+func (j *job) holds(condition string) bool {
+	j.t.Helper()
+	value := j.fill("${{ " + condition + " }}")
+	return value != "" && value != "false"
 }
 
 // githubFolder is the step of our own action that is not the installation.
@@ -137,11 +149,14 @@ func (j *job) apply() result {
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	var plans []struct{ Environment, Digest string }
+	var plans []struct {
+		Environment, Digest, Checks string
+		Playbook                    bool
+	}
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("plans=")), &plans); err != nil || len(plans) != 1 || plans[0].Environment != "local" {
 		j.t.Fatalf("the job review hands on %s", text)
 	}
-	j.values["matrix.digest"] = plans[0].Digest
+	j.values["matrix.digest"], j.values["matrix.checks"], j.values["matrix.playbook"] = plans[0].Digest, plans[0].Checks, strconv.FormatBool(plans[0].Playbook)
 	return j.run("apply.yml", "apply")
 }
 
@@ -155,8 +170,8 @@ func (j *job) on(name, payload string) {
 }
 
 // TestWorkflows runs the steps of the four workflows unchanged, on environment local and its
-// simulated GitHub: a pull request is planned, shown and applied, and a change in the cloud then
-// has an issue until it is reverted.
+// simulated GitHub: a pull request is planned and shown; what it merges is applied, deployed and
+// verified; and a change in the cloud then has an issue until it is reverted.
 func TestWorkflows(t *testing.T) {
 	c := newCheckout(t)
 	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard -- ci cmd dev internal .github dagger.json go.mod go.sum | xargs -0 cp --parents -t "+c.dir).must(t)
@@ -165,6 +180,9 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.file(t, filepath.Join(c.dir, ".env"), "PINS="+pinsInUse(t)+"\nLOCALDATA="+c.data+"\nGOPROXY="+strings.TrimSpace(run(t, "go", "env", "GOPROXY").must(t).stdout)+"\n")
+	more := siteCredentials()
+	more["SSH_PRIVATE_KEY"] = c.host
+	c.seal(t, more)
 	c.call(t, "bootstrap", "--env=local").must(t)
 
 	stop, port := c.serve(t)
@@ -217,7 +235,7 @@ func TestWorkflows(t *testing.T) {
 	temp := t.TempDir()
 	j := &job{t: t, dir: c.dir, temp: temp, event: filepath.Join(temp, "event.json"), values: map[string]string{
 		"matrix.environment": "local", "secrets.AGE_KEY": string(bytes.TrimSpace(identity)), "github.token": "token-of-actions",
-		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "", "matrix.digest": "sha256:" + strings.Repeat("0", 64),
+		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "", "matrix.digest": "sha256:" + strings.Repeat("0", 64), "matrix.playbook": "true", "matrix.checks": "https,flow",
 		`inputs.environment && format('["{0}"]', inputs.environment) || vars.ENVIRONMENTS`: `["local"]`,
 		"github.event.pull_request.head.sha":                                               sha, "github.event.pull_request.base.sha": sha,
 	}}
@@ -254,7 +272,11 @@ func TestWorkflows(t *testing.T) {
 	j.on("push", `{}`)
 	// The pull request's plan was not stored, and a digest that no plan has is refused.
 	j.run("apply.yml", "apply").refuses(t, "there is no plan of local in bucket slipway-local")
-	j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)")
+	first := j.apply().must(t).says(t, "the plan of run", "database_uris = (sensitive)", "local-backend  changed ",
+		"https: passed: https://local.example.org/ answers with 200", "flow: passed: 100 of 100 positions are in the database, each once")
+	if strings.Contains(first.stdout, "reboot: ") {
+		t.Errorf("it cuts the power of a host:\n%s", first.stdout)
+	}
 	j.run("apply.yml", "apply").refuses(t, "was already started by run")
 
 	j.on("schedule", `{}`)
@@ -264,8 +286,21 @@ func TestWorkflows(t *testing.T) {
 	says(shown(), "Environment local does not match its code: 1 changed in the cloud", "slipway:drift/local")
 	j.run("drift.yml", "drift").must(t).says(t, "the issue is updated")
 
+	// Without a playbook and checks, their steps are skipped.
+	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
+	file, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := strings.Cut(string(file), "deploy: ")
+	if !found {
+		t.Fatal("environment local has no playbook")
+	}
+	c.file(t, settings, before)
 	j.on("push", `{}`)
-	j.apply().must(t).says(t, "1 to create")
+	if again := j.apply().must(t).says(t, "1 to create"); strings.Contains(again.stdout, "HOST ") || strings.Contains(again.stdout, "https: ") {
+		t.Errorf("it deploys or checks:\n%s", again.stdout)
+	}
 	j.on("schedule", `{}`)
 	j.run("drift.yml", "drift").must(t).says(t, "local: matches its code", "the issue is closed")
 	text = shown()

@@ -44,10 +44,15 @@ var targets = []target{
 	{packages: []string{"internal/approval"}},
 	{packages: []string{"internal/foreign"}, files: []string{"judge.go", "source.go", "providers.go"}},
 	{packages: []string{"internal/github"}, files: []string{"comment.go", "context.go", "event.go"}},
+	{packages: []string{"internal/inventory"}},
+	{packages: []string{"internal/ansible"}},
+	{packages: []string{"internal/remote"}, files: []string{"remote.go", "proxy.go"}},
+	{packages: []string{"internal/verify"}, files: []string{"https.go", "verify.go"}},
 	// The runner: its packages are tested by themselves, and together by cmd/slipway.
 	{packages: []string{
 		"internal/run", "internal/workspace", "internal/layer", "internal/hold", "internal/rescue", "internal/sealedplan", "internal/address",
-		"internal/commands/apply", "internal/commands/checks", "internal/commands/inspect", "internal/commands/recovery", "internal/commands/review", "internal/commands/servers",
+		"internal/playbook", "internal/hosts", "internal/machines",
+		"internal/commands/apply", "internal/commands/checks", "internal/commands/deployment", "internal/commands/inspect", "internal/commands/recovery", "internal/commands/review", "internal/commands/servers",
 	}, also: []string{"cmd/slipway"}, skip: "BlackBox(System|KillMatrix|Killed|LockProviders|Database(NeverReady|Fails|Refused)|Stopped|FullWork)"},
 }
 

@@ -162,7 +162,9 @@ func (t target) build(work string) (binaries map[string]string, mutants []mutant
 		if err != nil {
 			return nil, nil, fmt.Errorf("build %s: %w\n%s", folder, err, out)
 		}
-		binaries[folder] = binary
+		if _, err := os.Stat(binary); err == nil { // otherwise it has no tests of its own
+			binaries[folder] = binary
+		}
 	}
 	return binaries, mutants, nil
 }

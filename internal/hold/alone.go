@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -42,9 +43,15 @@ func refuseLive(l *layer.Layer, o Others) error {
 	if len(o.Live) == 0 {
 		return nil
 	}
-	silent := o.Live[0].Silent()
-	return refusal.New(fmt.Sprintf("wait until it ends; if it is dead, repeat this in %s", (l.DeadAfter-silent).Round(time.Second)),
-		"%s is alive: its last heartbeat was %s ago", DescribeRun(o.Live[0]), silent.Round(time.Second))
+	run := o.Live[0]
+	return refusal.New(later(l, run)+"   # if it was killed; otherwise wait until it ends",
+		"%s%s is alive: its last heartbeat was %s ago", DescribeRun(run), Origin(run), run.Silent().Round(time.Second))
+}
+
+// later is the command that repeats this one when the run counts as dead. The store's clock tells whole
+// seconds, so the run's silence may then be measured up to one second too short.
+func later(l *layer.Layer, run journal.Run) string {
+	return fmt.Sprintf("sleep %.0f && %s", math.Ceil((l.DeadAfter-run.Silent()).Seconds())+1, l.Call(l.Result.Stage))
 }
 
 // Release removes a lock whose holder is dead or whose ID is lockID. The caller is alone. There may
@@ -71,8 +78,8 @@ func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error 
 		return nil
 	}
 	if i := slices.IndexFunc(o.Over, holds); i >= 0 {
-		if silent := o.Over[i].Silent(); silent < l.DeadAfter {
-			return refusal.New(fmt.Sprintf("repeat this in %s", (l.DeadAfter-silent).Round(time.Second)), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
+		if o.Over[i].Silent() < l.DeadAfter {
+			return refusal.New(later(l, o.Over[i]), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
 		}
 		return nil
 	}

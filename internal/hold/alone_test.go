@@ -31,10 +31,10 @@ func TestMayRelease(t *testing.T) {
 		"beside the one named":    {Others{Dead: dead}, lock, "lokc", `--lock-id is "lokc", but the lock's ID is lock`, "--lock-id=lock"},
 		"of an active run":        {Others{Live: dead}, state.Lock{ID: "of-dead"}, "", "it is not known whether", "--lock-id=of-dead"},
 		"of one that has just finished": {Others{Over: dead}, state.Lock{ID: "of-dead"}, "",
-			"run dead has just finished and is releasing the lock of test", "repeat this in 1m0s"},
+			"run dead has just finished and is releasing the lock of test", "sleep 61 && dagger call recover --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}}, Name: "test"}
+			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}, Result: run.Result{Stage: "recover"}}, Name: "test"}
 			err := mayRelease(l, c.others, c.lock, c.lockID)
 			if c.message != "" {
 				must.Refuse(t, err, c.message, c.hint)
@@ -56,7 +56,10 @@ func TestAlone(t *testing.T) {
 	must.Do(t, err)
 	d.ID = "you"
 	_, _, err = Alone(t.Context(), d.Layer)
-	must.Refuse(t, err, "run me (apply, started", "repeat this in")
+	must.Refuse(t, err, "run me (apply, started", "sleep 61 && dagger call apply --env=test   # if it was killed; otherwise wait until it ends")
+	if !strings.Contains(err.Error(), " by "+d.Identity.Recipients()[0]+" is alive: its last heartbeat was 0s ago") {
+		t.Errorf("it does not say whose it is: %v", err)
+	}
 	must.Do(t, h.End(t.Context(), true))
 
 	// Another begins between the look and the journal.

@@ -221,6 +221,18 @@ func DescribeRun(run journal.Run) string {
 	return fmt.Sprintf("run %s (%s, started %s)", run.ID, run.Stage, run.Started.Format(time.DateTime+" MST"))
 }
 
+// Origin says of which files a run is and whose identity it uses, as far as it is known, to follow
+// the run's description.
+func Origin(run journal.Run) (text string) {
+	if run.Commit != "" {
+		text += " of commit " + printable.Terminal(run.Commit)
+	}
+	if run.Who != "" {
+		text += " by " + printable.Terminal(run.Who)
+	}
+	return text
+}
+
 // DescribeLock describes the holder of a lock for use in a sentence.
 func DescribeLock(lock *state.Lock) string {
 	return fmt.Sprintf("%s since %s (%s, lock %s)", printable.Terminal(lock.Who), lock.Created.UTC().Format(time.DateTime+" MST"), printable.Terminal(strings.TrimPrefix(lock.Operation, "OperationType")), printable.Terminal(lock.ID))

@@ -47,6 +47,15 @@ func TestHosts(t *testing.T) {
 		"one called host":    {`{"host": ` + host("192.0.2.3") + `}`, "host=192.0.2.3:22"},
 		"none yet":           {`null`, ""},
 		"none at all":        {`{}`, ""},
+		"by IPv6":            {host("2001:db8::1"), "test=2001:db8::1:22"},
+		"by a name":          {host("web.example.org"), "test=web.example.org:22"},
+		"not in the output":  {"", ""},
+		"a blank line":       {`{"host": "192.0.2.1", "user": "debian", "known_hosts": "\n192.0.2.1 ` + key + `\n"}`, "test=192.0.2.1:22"},
+		"the first port":     {`{"host": "192.0.2.1", "user": "debian", "port": 1, "known_hosts": "[192.0.2.1]:1 ` + key + `"}`, "test=192.0.2.1:22"},
+		"the last port":      {`{"host": "192.0.2.1", "user": "debian", "port": 65535, "known_hosts": "[192.0.2.1]:65535 ` + key + `"}`, "test=192.0.2.1:22"},
+		"no port":            {`{"web": {"host": "192.0.2.1", "user": "debian", "port": 0}}`, "the output ansible_inventory of test: web: port is 0, want 1 to 65535"},
+		"half a port":        {`{"web": {"host": "192.0.2.1", "port": 22.5}}`, "the output ansible_inventory of test: web: port is a number, want a whole number"},
+		"a user as number":   {`{"web": {"host": "192.0.2.1", "user": 1000}}`, "the output ansible_inventory of test: web: user is a number, want a string"},
 		"a text":             {`"192.0.2.1"`, "the output ansible_inventory of test is neither one host nor a map of hosts by name"},
 		"no address":         {`{"web": {"user": "debian"}}`, "the output ansible_inventory of test: web has no host, which is its address"},
 		"no user":            {`{"web": {"host": "192.0.2.1"}}`, "the output ansible_inventory of test: web has no user to log in as"},
@@ -78,8 +87,10 @@ func TestHosts(t *testing.T) {
 			}
 		})
 	}
-	if hosts, err := Hosts("test", nil); err != nil || hosts != nil {
-		t.Error(hosts, err)
+	for name, outputs := range map[string]tofu.Outputs{"none": nil, "a secret": {HostsOutput: {Sensitive: true, Value: json.RawMessage(host("192.0.2.1"))}}} {
+		if hosts, err := Hosts("test", outputs); err != nil || hosts != nil {
+			t.Errorf("%s: %v, %v", name, hosts, err)
+		}
 	}
 }
 
@@ -107,6 +118,8 @@ func TestVariables(t *testing.T) {
 	}{
 		"none":             {nil, ""},
 		"both":             {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"a": 1}`)}, SecretsOutput: {Sensitive: true, Value: json.RawMessage(`{"b": "x"}`)}}, ""},
+		"not yet":          {tofu.Outputs{SecretsOutput: {Value: json.RawMessage("null")}}, ""},
+		"no value":         {tofu.Outputs{SecretsOutput: {}}, ""},
 		"a list":           {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`[]`)}}, "the output ansible_vars of net is not a map of variables by name"},
 		"an open secret":   {tofu.Outputs{SecretsOutput: {Value: json.RawMessage(`{"b": "x"}`)}}, "the output ansible_secrets of net has sensitive = false: put secrets into ansible_secrets, and everything else into ansible_vars"},
 		"a secret address": {tofu.Outputs{VariablesOutput: {Sensitive: true, Value: json.RawMessage(`{"b": "x"}`)}}, "the output ansible_vars of net has sensitive = true"},
@@ -134,6 +147,9 @@ func TestMerge(t *testing.T) {
 	}
 	if _, ok := got["x"].(map[string]any); !ok || a["x"] != 1 || len(a["db"].(map[string]any)) != 2 {
 		t.Errorf("got %v, of %v", got, a)
+	}
+	if got := Merge(map[string]any{"x": map[string]any{"a": 1}}, map[string]any{"x": 2}); got["x"] != 2 {
+		t.Errorf("what is no map wins as %v", got["x"])
 	}
 	if got := Merge(nil, nil); len(got) != 0 || got == nil {
 		t.Errorf("got %v", got)

@@ -99,6 +99,12 @@ func folderV1(stateKey string) string {
 	return "journal/" + strings.TrimSuffix(stateKey, ".tfstate") + "/"
 }
 
+// folders returns the prefixes of all journals, each once: a key that is not a state's, such as that
+// of a deploy, is the same in both versions.
+func folders(stateKey string) []string {
+	return slices.Compact([]string{folder(stateKey), folderV1(stateKey)})
+}
+
 // A Run is the journal of one run.
 type Run struct {
 	Header
@@ -142,8 +148,7 @@ func (r Run) Holds(lock state.Lock) bool {
 // ordered by start.
 func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
 	var runs []Run
-	// The key of a deploy has no suffix, so both are the same folder.
-	for _, prefix := range slices.Compact([]string{folder(stateKey), folderV1(stateKey)}) {
+	for _, prefix := range folders(stateKey) {
 		objects, err := store.List(ctx, prefix)
 		if err != nil {
 			return nil, err

@@ -476,3 +476,18 @@ func TestEntriesThatAreNotKept(t *testing.T) {
 		t.Errorf("%+v", run.Entries)
 	}
 }
+
+// The journal of a deploy has the same folder in both versions. Each run in it is read once.
+func TestRunsOfADeploy(t *testing.T) {
+	p := newPlace(t)
+	p.open("test/deploy.hosts", "one")
+	p.open("test/deploy.hosts", "two")
+	var ids []string
+	for _, run := range p.runs("test/deploy.hosts") {
+		ids = append(ids, run.ID)
+	}
+	slices.Sort(ids)
+	if !slices.Equal(ids, []string{"one", "two"}) {
+		t.Errorf("it reads %q", ids)
+	}
+}

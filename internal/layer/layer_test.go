@@ -147,12 +147,18 @@ func TestRootsRefuses(t *testing.T) {
 	must.Refuse(t, err, "HTTP_PROXY sends a password", "")
 }
 
-// The command names the layer only where there are several.
+// The command names the layer only where there are several, and what is no layer never.
 func TestCommand(t *testing.T) {
+	r := &run.Run{Options: run.Options{Env: "test"}}
 	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
-		l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test"}, Environment: &environment.Environment{Layers: make([]environment.Layer, layers)}}, Name: "net"}
+		r.Environment = &environment.Environment{Layers: make([]environment.Layer, layers)}
+		l := &layer.Layer{Run: r, Name: "net", Config: environment.Layer{Path: "net"}}
 		if got := l.Call("recover"); got != want {
 			t.Errorf("%d layers: %s", layers, got)
 		}
+	}
+	hosts := &layer.Layer{Run: r, Name: "the hosts of test"}
+	if got := hosts.Call("unlock"); got != "dagger call unlock --env=test" {
+		t.Errorf("of the hosts: %s", got)
 	}
 }

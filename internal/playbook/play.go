@@ -228,7 +228,8 @@ type turn struct {
 
 // take takes the deploy lock. A run that is alive is refused; one that was killed is reported.
 func (s *Site) take(ctx context.Context, digest string, o Options) (*turn, error) {
-	l := &layer.Layer{Run: s.Run, Name: "the hosts of " + s.Env, Key: LockKey(s.Env), Inputs: digest, Commit: o.Commit}
+	l := HostsOf(s.Run)
+	l.Inputs, l.Commit = digest, o.Commit
 	working, h, err := hold.Alone(ctx, l)
 	if err != nil {
 		return nil, err
@@ -251,9 +252,11 @@ func (s *Site) take(ctx context.Context, digest string, o Options) (*turn, error
 	return t, nil
 }
 
-// LockKey is the key of an environment's deploy lock and journal in the store. No layer's state has
-// it, because those end in .tfstate.
-func LockKey(env string) string { return env + "/deploy.hosts" }
+// HostsOf stands for the hosts of an environment where a layer's lock and journal are used. No layer's
+// state has its key, because those end in .tfstate.
+func HostsOf(r *run.Run) *layer.Layer {
+	return &layer.Layer{Run: r, Name: "the hosts of " + r.Env, Key: r.Env + "/deploy.hosts"}
+}
 
 // describeDead says what an interrupted deploy did not finish.
 func describeDead(dead journal.Run) string {
@@ -263,14 +266,7 @@ func describeDead(dead journal.Run) string {
 			last = "in the task " + e.Address
 		}
 	}
-	text := hold.DescribeRun(dead)
-	if dead.Commit != "" {
-		text += " of commit " + dead.Commit
-	}
-	if dead.Who != "" {
-		text += " by " + dead.Who
-	}
-	return fmt.Sprintf("%s was interrupted %s: this deploy begins again with the first task\n", text, last)
+	return fmt.Sprintf("%s%s was interrupted %s: this deploy begins again with the first task\n", hold.DescribeRun(dead), hold.Origin(dead), last)
 }
 
 // end releases the lock. A run that was interrupted leaves its journal for the next deploy. A

@@ -85,6 +85,10 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 	}
 	go ssh.DiscardRequests(requests)
 	for incoming := range channels {
+		if incoming.ChannelType() == "direct-tcpip" {
+			go forward(incoming)
+			continue
+		}
 		channel, requests, err := incoming.Accept()
 		if err != nil {
 			return
@@ -104,6 +108,89 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 			_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{code}))
 			_ = channel.Close()
 		}
+	}
+}
+
+// forward connects a channel as a bastion does.
+func forward(incoming ssh.NewChannel) {
+	var to struct {
+		Host       string
+		Port       uint32
+		Origin     string
+		OriginPort uint32
+	}
+	_ = ssh.Unmarshal(incoming.ExtraData(), &to)
+	there, err := net.Dial("tcp", net.JoinHostPort(to.Host, strconv.FormatUint(uint64(to.Port), 10)))
+	if err != nil {
+		_ = incoming.Reject(ssh.ConnectionFailed, err.Error())
+		return
+	}
+	defer there.Close()
+	channel, requests, err := incoming.Accept()
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	go func() { _, _ = io.Copy(there, channel) }()
+	_, _ = io.Copy(channel, there)
+	_ = channel.Close()
+}
+
+// A host behind a bastion is reached, with its own key; and who refuses is named.
+func TestBastion(t *testing.T) {
+	operator := newKey(t)
+	gate, inner := serve(t, newKey(t), operator.PublicKey(), 0), serve(t, newKey(t), operator.PublicKey(), 0)
+	gate.Name = "gate"
+	inner.Jump = &gate.Host
+	client, err := Dial(t.Context(), inner.Host, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(client, "true"); err != nil {
+		t.Error(err)
+	}
+	_ = client.Close()
+	other := inner.Host
+	other.KnownHosts = gate.KnownHosts + "\n" + strings.Replace(gate.KnownHosts, strconv.Itoa(gate.Port), strconv.Itoa(inner.Port), 1)
+	if _, err := Dial(t.Context(), other, operator); !errors.Is(err, ErrOtherKey) {
+		t.Errorf("with the bastion's key as the host's: %v", err)
+	}
+	far := inner.Host
+	far.Port, far.KnownHosts = 1, "127.0.0.1 "+inner.KnownHosts[strings.Index(inner.KnownHosts, " "):]
+	if _, err := Dial(t.Context(), far, operator); err == nil || !strings.HasPrefix(err.Error(), "connect from the bastion gate: ") {
+		t.Errorf("a host that is not there: %v", err)
+	}
+	if _, err := Dial(t.Context(), inner.Host, newKey(t)); !errors.Is(err, ErrRefused) || !strings.HasPrefix(err.Error(), "log in to the bastion gate: ") {
+		t.Errorf("a stranger: %v", err)
+	}
+}
+
+// A host that has been up before knows the key, so a refusal is final. One that boots is waited for.
+func TestWaitForRestart(t *testing.T) {
+	operator := newKey(t)
+	s := serve(t, newKey(t), operator.PublicKey(), 0)
+	booted := Patience{Attempts: 3, Every: time.Millisecond, Booted: true}
+	said := 0
+	progress := func(string) { said++ }
+	if _, err := WaitForSSH(t.Context(), s.Host, newKey(t), booted, progress); !errors.Is(err, ErrRefused) || said != 0 {
+		t.Errorf("a stranger: %v, after %d attempts", err, said)
+	}
+	s.KnownHosts, s.Port = "127.0.0.1 "+s.KnownHosts[strings.Index(s.KnownHosts, " "):], 1
+	if _, err := WaitForSSH(t.Context(), s.Host, operator, booted, progress); err == nil || errors.Is(err, ErrRefused) || said != 2 {
+		t.Errorf("a host that is down: %v, after %d attempts", err, said)
+	}
+}
+
+// Only a key that known_hosts has for this host proves who it is, and the host is asked for that one.
+func TestKeysOfOthers(t *testing.T) {
+	operator, hostKey, other := newKey(t), newKey(t), newKey(t)
+	s := serve(t, hostKey, operator.PublicKey(), 0)
+	s.KnownHosts = "127.0.0.1 " + string(ssh.MarshalAuthorizedKey(other.PublicKey())) + "192.0.2.9 " + string(ssh.MarshalAuthorizedKey(hostKey.PublicKey()))
+	if _, err := Dial(t.Context(), s.Host, operator); !errors.Is(err, ErrOtherKey) {
+		t.Errorf("with the key of another host: %v", err)
+	}
+	if got := algorithms([]ssh.PublicKey{hostKey.PublicKey()}); len(got) != 1 || got[0] != ssh.KeyAlgoED25519 {
+		t.Errorf("it is asked for %q", got)
 	}
 }
 
@@ -294,8 +381,12 @@ func TestEndsWithContext(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			begun := time.Now()
-			if err := f(ctx); err == nil || time.Since(begun) > 3*time.Second {
+			err := f(ctx)
+			if err == nil || time.Since(begun) > 3*time.Second {
 				t.Errorf("it ends after %s with %v", time.Since(begun), err)
+			}
+			if name == "a host" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("it does not say why it ends: %v", err)
 			}
 		})
 	}

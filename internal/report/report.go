@@ -27,6 +27,10 @@ type Environment struct {
 	Hint    string  `json:"hint,omitempty"`   // what to do about it
 	Digest  string  `json:"digest,omitempty"` // digest of the whole plan: an apply with it accepts this plan and no other
 	Layers  []Layer `json:"layers,omitempty"`
+
+	// What is to be done after an apply, for whoever applies the plan.
+	Playbook bool     `json:"playbook,omitempty"` // deploy: there is a playbook
+	Checks   []string `json:"checks,omitempty"`   // verify: the checks that disturb nobody
 }
 
 // A Layer is a root module that was planned.

@@ -44,6 +44,7 @@ type job struct {
 }
 
 type step struct {
+	If    string            `yaml:"if"`
 	Shell string            `yaml:"shell"`
 	Uses  string            `yaml:"uses"`
 	Run   string            `yaml:"run"`
@@ -65,6 +66,8 @@ var may = map[string]map[string]string{
 
 var (
 	pinned = regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40}$`)
+	// stage matches the stages that the runner's own deadline ends.
+	stage = regexp.MustCompile(`\b(plan-files|apply|drift|deploy|verify)\b`)
 	// glue are the commands besides `dagger call`.
 	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test$|cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
 )
@@ -109,6 +112,7 @@ func check(name string, text []byte, deadline time.Duration) []string {
 		if secret {
 			fault("job %s gives a secret to all of its steps", id)
 		}
+		works, applied := 0, false
 		for _, s := range j.Steps {
 			switch {
 			case s.Uses != "":
@@ -130,10 +134,16 @@ func check(name string, text []byte, deadline time.Duration) []string {
 			if strings.Contains(s.Run, "--keep") && (bytes.Contains(text, []byte("pull_request:")) || bytes.Contains(text, []byte("merge_group:"))) {
 				fault("job %s keeps the plan of files that nobody has merged", id)
 			}
-			works := regexp.MustCompile(`\b(plan-files|apply|drift)\b`).MatchString(s.Run)
-			if works && time.Duration(j.Timeout)*time.Minute < deadline+10*time.Minute {
-				fault("job %s ends after %d minutes, and the runner stops gently only after %s", id, j.Timeout, deadline)
+			if stage.MatchString(s.Run) {
+				works++
 			}
+			if strings.Contains(s.Run, " deploy ") && (!applied || s.If != "matrix.playbook") {
+				fault("job %s deploys what it has not applied, or where there is no playbook", id)
+			}
+			if strings.Contains(s.Run, " verify ") && (!applied || s.If != "matrix.checks" || !strings.Contains(s.Run, `--only="$CHECKS"`) || s.Env["CHECKS"] != "${{ matrix.checks }}") {
+				fault("job %s checks what it has not applied, or cuts the power", id)
+			}
+			applied = applied || strings.Contains(s.Run, " apply ")
 			if strings.Contains(s.Run, " apply ") {
 				if j.Concurrency.Cancel || !strings.Contains(j.Concurrency.Group, "matrix.environment") {
 					fault("job %s does not wait its turn, or can be cancelled", id)
@@ -148,6 +158,9 @@ func check(name string, text []byte, deadline time.Duration) []string {
 					fault("nothing plans what job review shows")
 				}
 			}
+		}
+		if works > 0 && time.Duration(j.Timeout)*time.Minute < time.Duration(works)*deadline+10*time.Minute {
+			fault("job %s ends after %d minutes, and the runner stops each of its %d stages gently only after %s", id, j.Timeout, works, deadline)
 		}
 		if secret && j.Environment == "" {
 			fault("job %s has secrets outside of an environment", id)
@@ -219,7 +232,8 @@ func TestRules(t *testing.T) {
 		{"plan.yml", "pull-requests: write", "issues: write", "may write issues"},
 		{"plan.yml", "github.event.pull_request.head.repo.full_name == github.repository", "true", "secrets for forks"},
 		{"plan.yml", "    environment: plan-${{ matrix.environment }} # has the key that can only read\n", "", "secrets outside of an environment"},
-		{"plan.yml", "timeout-minutes: 75", "timeout-minutes: 60", "stops gently only after"},
+		{"plan.yml", "timeout-minutes: 75", "timeout-minutes: 60", "1 stages gently only after"},
+		{"apply.yml", "timeout-minutes: 180", "timeout-minutes: 75", "3 stages gently only after"},
 		{"plan.yml", "    timeout-minutes: 15\n", "", "has no timeout"},
 		{"apply.yml", "cancel-in-progress: false", "cancel-in-progress: true", "can be cancelled"},
 		{"apply.yml", "group: state-${{ matrix.environment }}", "group: state", "does not wait its turn"},
@@ -229,6 +243,12 @@ func TestRules(t *testing.T) {
 		{"apply.yml", "    name: apply ${{ matrix.environment }} ${{ matrix.digest }}\n", "", "nobody has seen"},
 		{"apply.yml", "    needs: plan\n", "", "nothing plans what"},
 		{"apply.yml", "    environment: plan-${{ matrix.environment }} #", "    environment: ${{ matrix.environment }} #", "nothing plans what"},
+		{"apply.yml", "  workflow_dispatch:\n", "  pull_request:\n  workflow_dispatch:\n", "secrets for forks"},
+		{"apply.yml", " apply --env", " plan --env", "deploys what it has not applied"},
+		{"apply.yml", "if: matrix.playbook", "if: always()", "where there is no playbook"},
+		{"apply.yml", "if: matrix.checks", "if: always()", "cuts the power"},
+		{"apply.yml", ` --only="$CHECKS"`, "", "cuts the power"},
+		{"apply.yml", "CHECKS: ${{ matrix.checks }}", "CHECKS: reboot", "cuts the power"},
 		{"apply.yml", "        shell: bash # with pipefail\n", "", "does not see a failure within a pipe"},
 		{"plan.yml", "github.event_name == 'pull_request' && ", "", "secrets for the queue of merges"},
 		{"plan.yml", `--env="$ENVIRONMENT" --commit`, `--env="$ENVIRONMENT" --keep --commit`, "that nobody has merged"},
@@ -332,9 +352,9 @@ func TestDigests(t *testing.T) {
 		summaries    map[string]string
 		want         string // empty: it fails
 	}{
-		"two": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{"name": "test", "digest": "sha256:1", "layers": []}`},
-			`plans=[{"environment":"test","digest":"sha256:1"},{"environment":"prod","digest":"sha256:2"}]` + "\n"},
-		"one of two":       {`["prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{}`}, `plans=[{"environment":"prod","digest":"sha256:2"}]` + "\n"},
+		"two": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2", "checks": ["https"]}`, "test": `{"name": "test", "digest": "sha256:1", "layers": [], "playbook": true, "checks": ["https", "flow"]}`},
+			`plans=[{"environment":"test","digest":"sha256:1","playbook":true,"checks":"https,flow"},{"environment":"prod","digest":"sha256:2","playbook":false,"checks":"https"}]` + "\n"},
+		"one of two":       {`["prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{}`}, `plans=[{"environment":"prod","digest":"sha256:2","playbook":false,"checks":""}]` + "\n"},
 		"one that failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "error": "x"}`, "prod": `{"name": "prod", "digest": "sha256:2"}`}, ""},
 		"the last failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "digest": "sha256:1"}`, "prod": `{"name": "prod", "error": "x"}`}, ""},
 		"one is not there": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`}, ""},

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,14 @@ func Named(settings *environment.Verify) []string {
 		}
 	}
 	return list
+}
+
+// Harmless returns the named checks that disturb nobody: all but the reboot. settings may be nil.
+func Harmless(settings *environment.Verify) []string {
+	if settings == nil {
+		return nil
+	}
+	return slices.DeleteFunc(Named(settings), func(check string) bool { return check == Reboot })
 }
 
 // All runs all the checks, also after one that failed. A refusal ends them.

@@ -2,11 +2,15 @@ package verify
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -193,7 +197,7 @@ func TestHTTPS(t *testing.T) {
 	}{
 		"expires soon":    {func(s *system) { s.Settings.HTTPS.Days = 365 * 100 }, "expires on 2084-"},
 		"another answer":  {func(s *system) { s.lostPath = "/" }, "answers with 502 Bad Gateway"},
-		"not trusted":     {func(s *system) { s.Settings.Roots = "" }, "certificate"},
+		"not trusted":     {func(s *system) { s.Settings.Roots = "" }, "failed to verify certificate"},
 		"another name":    {func(s *system) { s.Settings.HTTPS.URL = strings.Replace(s.url(), "example.com", "other.test", 1) }, "other.test"},
 		"nobody is there": {func(s *system) { s.Settings.HTTPS.URL = "https://example.com:1/" }, "connection refused"},
 		"roots are gone":  {func(s *system) { s.Settings.Roots = "gone.pem" }, "read the certificates of verify.roots"},
@@ -301,10 +305,147 @@ func TestAll(t *testing.T) {
 	if n := len(s.Result.Checks); n != 2 || s.Result.Checks[0].Status != "passed" || s.Result.Checks[1].Status != "failed" {
 		t.Errorf("got %+v", s.Result.Checks)
 	}
-	if got := Named(s.Settings); !slices.Equal(got, Checks) {
-		t.Errorf("got %q", got)
+	if text := s.Report.Masked(func(text string) string { return text }); !strings.HasPrefix(text, "https: passed: ") || !strings.Contains(text, "\nflow: failed: ") {
+		t.Errorf("it says %s", text)
 	}
-	if got := Named(&environment.Verify{Flow: s.Settings.Flow}); !slices.Equal(got, []string{Flow}) {
-		t.Errorf("got %q", got)
+	must.Do(t, s.All(t.Context(), []string{HTTPS}))
+
+	// What cannot be checked at all ends it.
+	s.Result.Checks = nil
+	s.Credentials["PASSWORD"] = ""
+	err = s.All(t.Context(), []string{Flow, HTTPS})
+	must.Refuse(t, err, "have no PASSWORD", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.All(ctx, []string{HTTPS, HTTPS}); err == nil || strings.Contains(err.Error(), "checks failed") || len(s.Result.Checks) != 0 {
+		t.Errorf("got %v, %+v", err, s.Result.Checks)
+	}
+}
+
+// Each check is one that environment.yaml names. Those that disturb nobody are all but the reboot.
+func TestNamed(t *testing.T) {
+	https, flow, reboot := &environment.HTTPSCheck{}, &environment.FlowCheck{}, &environment.RebootCheck{}
+	for name, c := range map[string]struct {
+		settings        *environment.Verify
+		named, harmless []string
+	}{
+		"all":   {&environment.Verify{HTTPS: https, Flow: flow, Reboot: reboot}, []string{HTTPS, Flow, Reboot}, []string{HTTPS, Flow}},
+		"https": {&environment.Verify{HTTPS: https}, []string{HTTPS}, []string{HTTPS}},
+		"flow":  {&environment.Verify{Flow: flow}, []string{Flow}, []string{Flow}},
+		"cut":   {&environment.Verify{Reboot: reboot}, []string{Reboot}, nil},
+		"none":  {&environment.Verify{}, nil, nil},
+	} {
+		if named, harmless := Named(c.settings), Harmless(c.settings); !slices.Equal(named, c.named) || !slices.Equal(harmless, c.harmless) {
+			t.Errorf("%s: %q and %q", name, named, harmless)
+		}
+	}
+	if harmless := Harmless(nil); len(harmless) > 0 {
+		t.Errorf("without settings: %q", harmless)
+	}
+}
+
+// A system that does not answer yet is asked again. One with a certificate that nobody should trust is
+// not.
+func TestHTTPSAgain(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	s.lostPath = "/"
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		s.lock.Lock()
+		s.lostPath = ""
+		s.lock.Unlock()
+	}()
+	_, err := s.Check(t.Context(), HTTPS)
+	must.Do(t, err)
+	s = newSystem(t)
+	s.Settings.Roots, s.Times.Start = "", time.Minute
+	begin := time.Now()
+	if _, err := s.Check(t.Context(), HTTPS); err == nil || time.Since(begin) > 10*time.Second {
+		t.Errorf("it ends after %s with %v", time.Since(begin), err)
+	}
+}
+
+// A certificate that is valid for a few days more will do for as many, and not for the default.
+func TestDaysLeft(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]string{0: "in less than 7 days", 2: "", 4: "in less than 4 days"} {
+		s := newSystem(t)
+		s.expiresIn(3*24*time.Hour + time.Hour)
+		s.Settings.HTTPS.Days = days
+		_, err := s.Check(t.Context(), HTTPS)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d days: %v", days, err)
+		}
+	}
+}
+
+// expiresIn gives the API another certificate, which the environment trusts.
+func (s *system) expiresIn(d time.Duration) {
+	s.t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	must.Do(s.t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"example.com"}, NotAfter: time.Now().Add(d), IsCA: true, BasicConstraintsValid: true}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	must.Do(s.t, err)
+	s.web = httptest.NewUnstartedServer(s)
+	s.web.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: private}}}
+	s.web.StartTLS()
+	s.t.Cleanup(s.web.Close)
+	s.Settings.HTTPS.URL = s.url() + "/"
+	must.Do(s.t, os.WriteFile(filepath.Join(s.Repository, "ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600))
+}
+
+// The trusted certificates come from a URL, too, and from there only if it has them.
+func TestRootsByURL(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	status, asked := http.StatusOK, 0
+	ca, err := os.ReadFile(filepath.Join(s.Repository, "ca.pem"))
+	must.Do(t, err)
+	roots := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(status)
+		_, _ = w.Write(ca)
+	}))
+	s.Settings.Roots = roots.URL
+	for range 2 {
+		_, err = s.Check(t.Context(), HTTPS)
+		must.Do(t, err)
+	}
+	if asked != 1 {
+		t.Errorf("it is asked %d times", asked)
+	}
+	status, s.roots = http.StatusNotFound, nil
+	if _, err := s.Check(t.Context(), HTTPS); err == nil || err.Error() != "read the certificates of verify.roots: 404 Not Found" {
+		t.Errorf("got %v", err)
+	}
+	roots.Close()
+	if _, err := s.Check(t.Context(), HTTPS); err == nil || !strings.Contains(err.Error(), "read the certificates of verify.roots") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A system gets a minute to come up, and as long to store what it was sent.
+func TestTimes(t *testing.T) {
+	if got := (&Verifier{}).times(); got != (Times{Start: time.Minute, Store: time.Minute, Around: 5 * time.Second}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The system is reached directly, or through the proxy of ssh.
+func TestDial(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	s.Dial = nil
+	address := s.web.Listener.Addr().String()
+	connection, err := s.dial(t.Context(), "tcp", address)
+	must.Do(t, err)
+	must.Do(t, connection.Close())
+	proxy := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(proxy.Close)
+	s.Environment.SSH = &environment.SSH{Proxy: proxy.URL}
+	if _, err := s.dial(t.Context(), "tcp", address); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("it does not ask the proxy: %v", err)
 	}
 }

@@ -69,22 +69,30 @@ func chosen(r *run.Run, only string) ([]string, error) {
 
 // cutter returns the function that cuts a host's power.
 func cutter(ctx context.Context, r *run.Run) (func(context.Context, string) error, error) {
-	host := r.Environment.Verify.Reboot.Host
 	servers, _, err := machines.Of(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(servers, func(m machines.Machine) bool { return m.Name == host })
-	if at < 0 {
-		var names []string
-		for _, m := range servers {
-			names = append(names, m.Name)
-		}
-		return nil, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
+	server, err := toReboot(r, servers)
+	if err != nil {
+		return nil, err
 	}
 	cloud, err := clouds.Of(r).OpenStack(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, _ string) error { return cloud.Reboot(ctx, servers[at].ID) }, nil
+	return func(ctx context.Context, _ string) error { return cloud.Reboot(ctx, server.ID) }, nil
+}
+
+// toReboot returns the one of the servers that environment.yaml names.
+func toReboot(r *run.Run, servers []machines.Machine) (machines.Machine, error) {
+	host := r.Environment.Verify.Reboot.Host
+	names := []string{}
+	for _, m := range servers {
+		if m.Name == host {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	return machines.Machine{}, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
 }

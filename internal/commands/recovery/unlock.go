@@ -8,13 +8,14 @@ import (
 
 	"slipway/internal/hold"
 	"slipway/internal/layer"
+	"slipway/internal/playbook"
 	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 )
 
-// Unlock removes the locks of dead runs. It shows each holder, and refuses if the holder is alive
-// or unknown.
+// Unlock removes the locks of dead runs, on the states and on the hosts. It shows each holder, and
+// refuses if the holder is alive or unknown.
 func Unlock() run.Command {
 	var lockID string
 	return run.Command{
@@ -36,12 +37,14 @@ func unlock(ctx context.Context, r *run.Run, lockID string) error {
 	if r.Store == nil {
 		return unlockHTTP(ctx, layers, lockID)
 	}
-	for _, l := range layers {
-		if err := unlockLayer(ctx, l, lockID); err != nil {
-			return err
-		}
+	if r.Environment.Deploy != nil && r.OnlyLayer == "" {
+		layers = append(layers, playbook.HostsOf(r))
 	}
-	return nil
+	// A lock that has to stay keeps none of the others.
+	for _, l := range layers {
+		err = errors.Join(err, unlockLayer(ctx, l, lockID))
+	}
+	return err
 }
 
 func unlockLayer(ctx context.Context, l *layer.Layer, lockID string) error {

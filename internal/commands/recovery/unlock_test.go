@@ -4,11 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"slipway/internal/journal"
 	"slipway/internal/must"
+	"slipway/internal/playbook"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
 	"slipway/internal/tofu"
@@ -80,6 +83,56 @@ func TestEachLayerUnlocked(t *testing.T) {
 				t.Errorf("%s of %q says %q", command.Name, layer, text)
 			}
 		}
+	}
+}
+
+// The lock on the hosts is one more, where there is a playbook and no single layer is named. A lock
+// that has to stay keeps none of the others.
+func TestUnlockHosts(t *testing.T) {
+	at := func(t *testing.T, more string) *testkit.Desk {
+		d := testkit.New(t)
+		d.WithCode(more)
+		must.Do(t, os.MkdirAll(filepath.Join(d.Repository, "ansible/playbooks"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(d.Repository, "ansible/playbooks/site.yml"), nil, 0o600))
+		return d
+	}
+	const deploys = testkit.TwoLayers + "deploy: {playbook: site.yml}\n"
+	for name, c := range map[string]struct {
+		more, layer, lockID string
+		locked              []string // keys that somebody unknown holds
+		says                string
+		message, hint       string // empty: it is done
+	}{
+		"none":                {more: deploys, says: "net: not locked\napp: not locked\nthe hosts of test: not locked\n"},
+		"no playbook":         {more: testkit.TwoLayers, says: "net: not locked\napp: not locked\n"},
+		"one layer":           {more: deploys, layer: "app", locked: []string{"test/deploy.hosts"}, says: "app: not locked\n"},
+		"of nobody known":     {more: deploys, locked: []string{"test/deploy.hosts"}, message: "the lock of the hosts of test is in no journal, so it is not known whether root@host is dead", hint: "dagger call unlock --env=test --lock-id=of test/deploy.hosts"},
+		"that a person names": {more: deploys, lockID: "of test/deploy.hosts", locked: []string{"test/deploy.hosts"}, says: "the hosts of test: unlocked\n"},
+		"and a layer":         {more: deploys, lockID: "of test/deploy.hosts", locked: []string{"test/net.tfstate", "test/deploy.hosts"}, says: "the hosts of test: unlocked\n", message: "but the lock's ID is of test/net.tfstate", hint: "--layer=net"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := at(t, c.more)
+			for _, key := range c.locked {
+				d.Key = key
+				d.LockAs("of " + key)
+			}
+			d.OnlyLayer = c.layer
+			err := unlock(t.Context(), d.Opened(), c.lockID)
+			if c.message != "" {
+				must.Refuse(t, err, c.message, c.hint)
+			} else {
+				must.Do(t, err)
+			}
+			d.Says(c.says)
+			if text := d.Text(); strings.Contains(text, "hosts") && !strings.Contains(c.says+c.message, "hosts") {
+				t.Errorf("it says %q", text)
+			}
+			lock, err := d.Store.ReadLock(t.Context(), playbook.HostsOf(d.Run).Key)
+			must.Do(t, err)
+			if stays := len(c.locked) > 0 && c.lockID == ""; (lock != nil) != stays {
+				t.Errorf("the lock is %+v", lock)
+			}
+		})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/sealedplan"
 	"slipway/internal/tofu"
+	"slipway/internal/verify"
 )
 
 // Plan shows what an apply would change, and seals the plan. It takes no lock: it changes nothing,
@@ -89,6 +90,9 @@ func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Sum
 // one.
 func (p *planning) summary(r *run.Run) (string, error) {
 	e := report.Environment{Version: report.Version, Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
+	if r.Environment != nil {
+		e.Playbook, e.Checks = r.Environment.Deploy != nil, verify.Harmless(r.Environment.Verify)
+	}
 	e = e.Masked(r.Mask.String)
 	data, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {

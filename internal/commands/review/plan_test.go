@@ -1,13 +1,17 @@
 package review
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"slipway/internal/environment"
 	"slipway/internal/must"
 	"slipway/internal/plan"
+	"slipway/internal/report"
+	"slipway/internal/run"
 	"slipway/internal/sealedplan"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
@@ -36,5 +40,36 @@ func TestPropose(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(d.Out, "plan/test/manifest.json")); err != nil {
 			t.Errorf("it is not sealed: %v", err)
 		}
+	}
+}
+
+// A plan says what is to be done after its apply, and never that a host loses its power.
+func TestSummarySaysWhatFollows(t *testing.T) {
+	for name, c := range map[string]struct {
+		environment *environment.Environment // nil: it could not be read
+		playbook    bool
+		checks      string
+	}{
+		"unread":  {},
+		"neither": {environment: &environment.Environment{}},
+		"both": {&environment.Environment{
+			Deploy: &environment.Deploy{Playbook: "site.yml"},
+			Verify: &environment.Verify{HTTPS: &environment.HTTPSCheck{}, Flow: &environment.FlowCheck{}, Reboot: &environment.RebootCheck{Host: "a"}},
+		}, true, "https flow"},
+		"a reboot only": {environment: &environment.Environment{Verify: &environment.Verify{Reboot: &environment.RebootCheck{Host: "a"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &planning{}
+			r, _, _ := testkit.Quiet(t, run.Command{Name: "plan", Summary: p.summary})
+			r.Environment = c.environment
+			r.End(nil)
+			data, err := os.ReadFile(filepath.Join(r.Out, report.FileName))
+			must.Do(t, err)
+			var e report.Environment
+			must.Do(t, json.Unmarshal(data, &e))
+			if e.Playbook != c.playbook || strings.Join(e.Checks, " ") != c.checks {
+				t.Errorf("it says %s", data)
+			}
+		})
 	}
 }

@@ -1,0 +1,83 @@
+package hosts
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"slipway/internal/environment"
+	"slipway/internal/must"
+	"slipway/internal/remote"
+	"slipway/internal/run"
+	"slipway/internal/testkit"
+	"slipway/internal/tofu"
+)
+
+// The bastion is reached by the proxy, and the other hosts from the bastion.
+func TestRoute(t *testing.T) {
+	for name, c := range map[string]struct {
+		ssh  *environment.SSH
+		want string
+	}{
+		"directly":  {nil, "a b"},
+		"a proxy":   {&environment.SSH{Proxy: "http://proxy:3128"}, "a<http://proxy:3128 b<http://proxy:3128"},
+		"a bastion": {&environment.SSH{Jump: "b"}, "a<b b"},
+		"both":      {&environment.SSH{Proxy: "http://proxy:3128", Jump: "b"}, "a<b b<http://proxy:3128"},
+	} {
+		hosts := []remote.Host{{Name: "a"}, {Name: "b"}}
+		must.Do(t, Route(&environment.Environment{Name: "prod", SSH: c.ssh}, hosts))
+		var got []string
+		for _, h := range hosts {
+			text := h.Name
+			if h.Jump != nil {
+				text += "<" + h.Jump.Name
+			}
+			if h.Proxy != "" {
+				text += "<" + h.Proxy
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+	}
+	e := &environment.Environment{Name: "prod", SSH: &environment.SSH{Jump: "gate"}}
+	must.Refuse(t, Route(e, []remote.Host{{Name: "a"}, {Name: "b"}}), `ssh.jump is "gate", and the hosts of prod are a, b`, "$EDITOR environments/prod/environment.yaml")
+	must.Do(t, Route(e, nil)) // nothing has been created yet
+}
+
+// A key that cannot be used is refused, and not quoted.
+func TestPrivateKey(t *testing.T) {
+	d := testkit.New(t)
+	if key, err := PrivateKey(d.Run); key != nil || err != nil {
+		t.Errorf("without one: %v, %v", key, err)
+	}
+	const canary = "canary-of-a-key"
+	d.Credentials = map[string]string{OperatorKey: "-----BEGIN " + canary + "-----\n" + canary + "\n-----END " + canary + "-----\n"}
+	_, err := PrivateKey(d.Run)
+	must.Refuse(t, err, "SSH_PRIVATE_KEY in the credentials of test is not a private key, or it has a passphrase", "dagger call secrets set --file=credentials/test.enc.env --variable=SSH_PRIVATE_KEY --value=env://VALUE")
+	if strings.Contains(err.Error(), canary) {
+		t.Errorf("it quotes the key: %v", err)
+	}
+	must.Refuse(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}), "is not a private key", "")
+}
+
+// An apply that has changed something did not refuse it.
+func TestOf(t *testing.T) {
+	d := testkit.New(t)
+	_, err := Of(d.Layer, tofu.Outputs{"ansible_inventory": {Value: json.RawMessage(`{"host": "192.0.2.1"}`)}})
+	end, ok := errors.AsType[*run.EndError](err)
+	if !ok || end.Status != "failed" || !strings.HasPrefix(end.Hint, "$EDITOR environments/test") || !strings.Contains(err.Error(), "has no user") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Without the key, or without hosts, it waits for none.
+func TestAwaitNone(t *testing.T) {
+	d := testkit.New(t)
+	must.Do(t, Await(t.Context(), d.Run, nil))
+	must.Do(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}))
+	d.Credentials = map[string]string{OperatorKey: "no key"}
+	must.Do(t, Await(t.Context(), d.Run, nil))
+}
