@@ -15,10 +15,9 @@ import (
 
 // notRun are the commands of the guides about a deployed system that are not run here, and why.
 var notRun = map[string]string{
-	"dagger call verify --env=local --only=https,flow": "TestWorkflows makes this call; the same checks are part of the line before it",
-	"yamllint . && ansible-lint --offline":             "needs both programs on this machine, and no environment",
-	"ansible-playbook tests/render.yml":                "needs Ansible on this machine, and no environment",
-	"npm ci && npm test":                               "needs Node.js on this machine, and no environment",
+	"dagger call verify --env=local --only=https,flow":                      "TestWorkflows makes this call; the same checks are part of the line before it",
+	"go test -tags e2e -v -count=1 -run 'TestAnsibleLint|TestRoles$' ./e2e": "are tests of this package",
+	"npm ci && npm test": "needs Node.js on this machine, and no environment",
 }
 
 // TestGuidesOfASite deploys environment local once, and does there what the guides say, line by line as
