@@ -35,17 +35,7 @@ func (s *site) obey(hint string) ended {
 // on from there: the next deploy, or unlock for who wants only that. One that works is left alone.
 func TestBlackBoxDeployLock(t *testing.T) {
 	s := newSite(t, "a")
-	s.playbook(`
-- name: Write
-  hosts: all
-  gather_facts: false
-  tasks:
-    - name: Begin
-      ansible.builtin.copy: {content: "x\n", dest: "{{ folder }}/begun", mode: "0600"}
-    - name: Wait
-      ansible.builtin.command: {cmd: "sh -c 'while [ ! -e {{ folder }}/go ]; do sleep 0.1; done'"}
-      changed_when: false
-`)
+	s.playbook(untilGo)
 	host := s.hosts["a"]
 	kill := func() (o call, ask func(stage string) ended) {
 		t.Helper()

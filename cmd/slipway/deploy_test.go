@@ -241,10 +241,9 @@ func TestBlackBoxDeployRefuses(t *testing.T) {
 	s.deploy().ends(t, 3, "refused", "").says(t, "environment test has no playbook")
 }
 
-// Of two deploys at once one is refused. After a kill the next one says what was not finished.
-func TestBlackBoxDeployKilled(t *testing.T) {
-	s := newSite(t, "a", "b")
-	s.playbook(`
+// untilGo is a playbook that waits until the file go is on the host. A deploy that is killed leaves the
+// loop behind there: it ends with the host's folder.
+const untilGo = `
 - name: Write
   hosts: all
   gather_facts: false
@@ -252,9 +251,14 @@ func TestBlackBoxDeployKilled(t *testing.T) {
     - name: Begin
       ansible.builtin.copy: {content: "x\n", dest: "{{ folder }}/begun", mode: "0600"}
     - name: Wait
-      ansible.builtin.command: {cmd: "sh -c 'while [ ! -e {{ folder }}/go ]; do sleep 0.1; done'"}
+      ansible.builtin.command: {cmd: "sh -c 'while [ -d {{ folder }} ] && [ ! -e {{ folder }}/go ]; do sleep 0.1; done'"}
       changed_when: false
-    - name: Finish
+`
+
+// Of two deploys at once one is refused. After a kill the next one says what was not finished.
+func TestBlackBoxDeployKilled(t *testing.T) {
+	s := newSite(t, "a", "b")
+	s.playbook(untilGo + `    - name: Finish
       ansible.builtin.copy: {content: "y\n", dest: "{{ folder }}/finished", mode: "0600"}
 `)
 	var output bytes.Buffer
