@@ -33,8 +33,11 @@ down: $(ENGINE) ## Stop the engine and leave the machine as it was
 clean: $(ENGINE) ## Stop the engine and delete all that it built
 	@$(ENGINE) clean
 
-test: ## Run every test and check; the one test command
+test: ## Run the tests and checks that each change has to pass; CI calls it
 	@./dev/test
+
+test-all: ## Run every test and check: some two hours
+	@./dev/test all
 
 kills: tools ## Kill every program of every effect, 200 times in all: some 20 minutes
 	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./cmd/slipway
@@ -52,4 +55,4 @@ tools: engine
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
-.PHONY: help up engine env status logs down clean test tools kills mutants bench
+.PHONY: help up engine env status logs down clean test test-all tools kills mutants bench

@@ -175,25 +175,32 @@ func (c *checkout) serve(t *testing.T) (stop func(), port string) {
 	cmd := exec.CommandContext(ctx, "dagger", append(c.args(t), "cloudsim", "up", "--ports="+port+":9000")...)
 	cmd.Dir = c.dir
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
 	stop = func() {
 		cancel()
-		_ = cmd.Wait()
+		<-ended
 	}
-	for range 300 {
+	for {
 		if response, err := http.Get("http://127.0.0.1:" + port + "/-/requests"); err == nil {
 			_ = response.Body.Close()
 			return stop, port
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ended:
+			t.Fatalf("the simulated cloud does not answer:\n%s", log.String())
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	stop()
-	t.Fatalf("the simulated cloud does not answer:\n%s", log.String())
-	return nil, ""
 }
 
 // requests returns what the simulated cloud was asked, from its own log.
