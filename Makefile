@@ -36,7 +36,7 @@ clean: $(ENGINE) ## Stop the engine and delete all that it built
 test: ## Run the tests and checks that each change has to pass; CI calls it
 	@./dev/test
 
-test-all: ## Run every test and check: some two hours
+test-all: ## Run every test and check, for more than an hour
 	@./dev/test all
 
 kills: tools ## Kill every program of every effect, 200 times in all: some 20 minutes
