@@ -200,7 +200,8 @@ mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd
 mount --bind "$0/usr" /usr
 exec "$@"`
 	cmd := exec.Command("sh", append([]string{"-c", script, root}, args...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	// Not Cloneflags, which would leave the mounts shared with the host's.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	return cmd
 }
 
