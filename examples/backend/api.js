@@ -13,7 +13,7 @@ function routes({ database, streams, broker, state }) {
     [/^\/healthz$/, async ({ response }) => {
       const answers = await database.ready();
       if (!answers || state.stopping) response.statusCode = 503;
-      return { ready: answers && !state.stopping, database: answers, broker: broker.connected };
+      return { ready: answers && !state.stopping, database: answers, broker: broker.ready };
     }],
     [/^\/api\/positions$/, async ({ query }) => database.newest(limit(query))],
     [/^\/api\/positions\/latest$/, async () => database.newestByDevice()],

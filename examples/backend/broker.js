@@ -8,7 +8,8 @@ const mqtt = require('mqtt');
 const log = require('./log');
 
 const shortest = 500;
-const longest = 30_000;
+// The broker has a handful of clients of this kind, and until one is back nobody stores what devices send.
+const longest = 5000;
 
 class Broker {
   constructor(options) {
@@ -17,6 +18,8 @@ class Broker {
     this.pause = shortest;
     // Counts connections: what belongs to an earlier one must not be confirmed on the next.
     this.connection = 0;
+    // What must also be in place before messages arrive, such as a subscription.
+    this.subscribed = true;
     this.onConnect = () => {};
     this.onDisconnect = () => {};
     // Returns true if it will confirm the message itself, by confirm().
@@ -64,6 +67,11 @@ class Broker {
 
   get connected() {
     return this.client?.connected ?? false;
+  }
+
+  // Whether what devices send arrives here, and what is acknowledged arrives there.
+  get ready() {
+    return this.connected && this.subscribed;
   }
 
   // Sends the PUBACK of a message, if the connection that it came by still exists. Otherwise the

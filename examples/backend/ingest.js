@@ -27,10 +27,12 @@ class Ingest {
     this.invalid = log.seldom('ignored a message');
     this.failed = log.seldom('positions were not stored, trying again');
 
+    broker.subscribed = false;
     broker.onConnect = () => this.subscribe();
     broker.onMessage = (packet, connection) => this.take(packet, connection);
     // The broker sends all of it again: to keep it would only fill the memory.
     broker.onDisconnect = () => {
+      broker.subscribed = false;
       this.waiting = [];
       this.unconfirmed = 0;
     };
@@ -41,7 +43,9 @@ class Ingest {
     this.broker.client.subscribe(topic, { qos: 1 }, (error, granted) => {
       if (error || granted.some((g) => g.qos > 2)) {
         this.invalid({ error: `the broker refused the subscription: ${error?.message ?? 'not allowed'}` });
+        return;
       }
+      this.broker.subscribed = true;
     });
   }
 

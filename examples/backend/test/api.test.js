@@ -21,7 +21,7 @@ const database = {
     throw new Error('connection refused');
   },
 };
-const server = http.createServer(api({ database, streams, broker: { connected: false }, state }));
+const server = http.createServer(api({ database, streams, broker: { ready: false }, state }));
 let base;
 
 before(async () => {

@@ -10,10 +10,12 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const packet = require('mqtt-packet');
 
 const { Broker } = require('../broker');
+const { Ingest } = require('../ingest');
 
 const version = { protocolVersion: 5 };
 
-async function connectedPair(t) {
+// prepare gets the broker's client before it connects.
+async function connectedPair(t, prepare = () => {}) {
   const seen = [];
   let socket;
   const server = net.createServer((connection) => {
@@ -33,8 +35,13 @@ async function connectedPair(t) {
     receiveMaximum: 7,
     mqtt: { url: `mqtt://127.0.0.1:${server.address().port}`, clientId: 'backend-1', username: 'backend', password: 'x' },
   });
+  prepare(broker);
   const connected = new Promise((resolve) => {
-    broker.onConnect = resolve;
+    const { onConnect } = broker;
+    broker.onConnect = () => {
+      onConnect();
+      resolve();
+    };
   });
   broker.start();
   await connected;
@@ -45,8 +52,9 @@ async function connectedPair(t) {
   });
   const publish = (messageId) =>
     packet.writeToStream({ cmd: 'publish', topic: 'positions/a', payload: `${messageId}`, qos: 1, messageId }, socket, version);
+  const answer = (p) => packet.writeToStream(p, socket, version);
   const confirmed = () => seen.filter((p) => p.cmd === 'puback').map((p) => p.messageId);
-  return { broker, seen, publish, confirmed, cut: () => socket.destroy() };
+  return { broker, seen, publish, answer, confirmed, cut: () => socket.destroy() };
 }
 
 async function until(condition) {
@@ -89,4 +97,22 @@ test('what came by an earlier connection is not confirmed on the next', async (t
   broker.confirm(1, taken[0]);
   await sleep(100);
   assert.deepEqual(confirmed(), []);
+});
+
+test('with a subscription to make, it is ready when the broker has granted it', async (t) => {
+  const { broker, seen, answer, cut } = await connectedPair(t, (b) => new Ingest({ broker: b, options: {} }));
+  const asked = (n) => until(() => seen.filter((p) => p.cmd === 'subscribe').length === n);
+  const id = () => seen.findLast((p) => p.cmd === 'subscribe').messageId;
+  await asked(1);
+  assert.equal(broker.connected, true);
+  assert.equal(broker.ready, false);
+  answer({ cmd: 'suback', messageId: id(), granted: [1] });
+  await until(() => broker.ready);
+  cut();
+  await until(() => broker.connection === 2);
+  await asked(2);
+  assert.equal(broker.ready, false);
+  answer({ cmd: 'suback', messageId: id(), granted: [0x87] }); // not authorized
+  await sleep(100);
+  assert.equal(broker.ready, false);
 });
