@@ -44,12 +44,15 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}
 	defer client.Disconnect(100)
+	if err := t.first(ctx, client, v.times().Start); err != nil {
+		return "", err
+	}
 	n := c.Positions
 	if n == 0 {
 		n = defaultPositions
 	}
 	begin := time.Now()
-	for range n {
+	for range n - 1 {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -63,7 +66,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 	if err := v.found(ctx, api, c, t); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d of %d positions are in the database, each once, %.1f s after the first was published", n, n, time.Since(begin).Seconds()), nil
+	return fmt.Sprintf("%d of %d positions are in the database, each once, %.1f s after the first was stored", n, n, time.Since(begin).Seconds()), nil
 }
 
 const defaultPositions = 100

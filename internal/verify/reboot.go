@@ -45,6 +45,9 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		}
 	}()
 
+	if err := t.first(ctx, client, v.times().Start); err != nil {
+		return "", err
+	}
 	if err := t.publishFor(ctx, client, v.times().Around); err != nil {
 		return "", fmt.Errorf("before the reboot: %w", err)
 	}

@@ -155,6 +155,31 @@ func (t *tracker) counts() (sent, again, stored int) {
 	return len(t.sent), t.again, len(t.stored)
 }
 
+// first publishes the first position until it is stored. A broker takes what is published while
+// nothing that stores it is connected, and nobody gets it: such a system is not ready for more.
+func (t *tracker) first(ctx context.Context, client mqtt.Client, patience time.Duration) error {
+	p := t.next()
+	repeat := func() error { return t.publish(client, p) }
+	if err := repeat(); err != nil {
+		return fmt.Errorf("publish the first position: %w", err)
+	}
+	for end, again := time.Now().Add(patience), time.Now().Add(time.Second); len(t.waiting()) > 0; {
+		if time.Now().After(end) {
+			return fmt.Errorf("the first position of %s was not acknowledged as stored within %s: nothing that stores positions is connected to the broker", t.device, patience)
+		}
+		if time.Now().After(again) {
+			if err := repeat(); err != nil {
+				return fmt.Errorf("publish the first position again: %w", err)
+			}
+			again = time.Now().Add(time.Second)
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // drain waits until all positions are stored, and sends those again that are not after a while.
 func (t *tracker) drain(ctx context.Context, client mqtt.Client, patience time.Duration) error {
 	end, repeat := time.Now().Add(patience), time.Now().Add(patience/3)

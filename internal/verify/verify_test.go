@@ -230,6 +230,7 @@ func TestFlow(t *testing.T) {
 		"one is not stored":       {func(s *system) { s.mistake = func(p Position) (bool, bool) { return p.Seq != 7, true } }, "the database has 19 positions of verify-"},
 		"one is stored twice":     {func(s *system) { s.twice = 7 }, "the database has 21 positions of verify-"},
 		"one is not acknowledged": {func(s *system) { s.mistake = func(p Position) (bool, bool) { return true, p.Seq != 7 } }, "19 of 20 positions of verify-"},
+		"nothing is connected":    {func(s *system) { s.mistake = func(Position) (bool, bool) { return false, false } }, "the first position of verify-"},
 		"the API does not answer": {func(s *system) { s.lostPath = "/api/positions/count" }, "answers with 502"},
 		"another password":        {func(s *system) { s.Credentials["PASSWORD"] = "other" }, "connect to the broker example.com:"},
 		"no password":             {func(s *system) { s.Credentials["PASSWORD"] = "" }, "the credentials of prod have no PASSWORD, the MQTT password of tracker"},
@@ -245,6 +246,27 @@ func TestFlow(t *testing.T) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+// A broker takes what is published before the backend is connected, and nobody stores it. Until the
+// first position is stored, a device publishes no other.
+func TestFlowBeforeTheBackend(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	var missed []int
+	s.mistake = func(p Position) (bool, bool) {
+		connected := len(missed) == 2
+		if !connected {
+			missed = append(missed, p.Seq)
+		}
+		return connected, connected
+	}
+	s.Times.Start = time.Minute
+	found, err := s.Check(t.Context(), Flow)
+	must.Do(t, err)
+	if !strings.HasPrefix(found, "20 of 20 positions are in the database, each once, ") || !slices.Equal(missed, []int{1, 1}) {
+		t.Errorf("missed positions %d, and then %s", missed, found)
 	}
 }
 
