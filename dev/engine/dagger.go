@@ -34,7 +34,7 @@ var daggerPrograms = goProgram{
 		"engine/distconsts/go.mod":        "module github.com/dagger/dagger/engine/distconsts\n\ngo 1.24.4\n",
 		"engine/distconsts/distconsts.go": distconsts,
 	},
-	patches: []patch{shareCacheMounts},
+	patches: []patch{shareCacheMounts, awaitSession, takeRequests, busyIsNotDead},
 }
 
 // shareCacheMounts makes concurrent sessions share the mount of a cache volume even after the
@@ -52,6 +52,49 @@ var shareCacheMounts = patch{
 	path: "internal/buildkit/cache/refs.go",
 	old:  "mntable, err := cr.mount(ctx)\n",
 	new:  "mntable, err := cr.mount(ctx)\n\tcr.mountCache = nil\n",
+}
+
+// awaitSession has the engine register a caller's session before it answers the caller's first query.
+//
+// The engine tells the CLI that its session is accepted, and registers it afterwards. On busy cores, the
+// first query arrives in between and fails with "failed to get requester session: session for … not found".
+//
+// Fixed in v0.21.0: https://github.com/dagger/dagger/pull/13108
+var awaitSession = patch{
+	path: "engine/server/session.go",
+	old:  "\tschema, err := client.deps.Schema(ctx)\n",
+	new: `	if _, err := client.getClientCaller(client.clientID); err != nil { // waits up to 10 s
+		return gqlErr(fmt.Errorf("waiting for the client's session: %w", err), http.StatusInternalServerError)
+	}
+	schema, err := client.deps.Schema(ctx)
+`,
+}
+
+// takeRequests has the engine read all of the CLI's requests during the export of a folder.
+//
+// The engine stops reading when 128 requested files wait to be sent. With some 6,500 files requested, the
+// CLI's requests have used up the window of their HTTP/2 stream. From then on, what the CLI grants the
+// engine to send waits in the CLI behind its next request, because golang.org/x/net/http2 sends the frames
+// of a stream in order. The engine uses up its own window, and both wait for ever. A handle takes 8 bytes.
+//
+// Not fixed upstream as of August 2026: https://github.com/dagger/dagger/issues/6355 and
+// https://github.com/moby/buildkit/issues/2950
+var takeRequests = patch{
+	path: "internal/fsutil/send.go",
+	old:  "make(chan *sendHandle, 128)",
+	new:  "make(chan *sendHandle, 1<<20)",
+}
+
+// busyIsNotDead gives the CLI ten minutes instead of 30 seconds to answer a health check.
+//
+// After two checks without an answer, the engine ends the session, and the CLI waits for ever. A CLI on
+// busy cores can be that slow. One that is gone has closed its connection, which fails the check at once.
+//
+// Not fixed upstream as of v0.21.8.
+var busyIsNotDead = patch{
+	path: "internal/buildkit/session/grpc.go",
+	old:  "defaultHealthcheckDuration := 30 * time.Second\n",
+	new:  "defaultHealthcheckDuration := 10 * time.Minute\n",
 }
 
 // dagger is the product with the programs dagger, engine, codegen, init and dnsname.
