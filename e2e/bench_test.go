@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,22 @@ import (
 	"slipway/internal/tofu"
 )
 
-const rounds = 7
+// rounds is how often each call is measured. One round, by SLIPWAY_BENCH_ROUNDS=1, shows that the bench runs;
+// its limits need more.
+func rounds(t *testing.T) int {
+	t.Helper()
+	n := 7
+	if text := os.Getenv("SLIPWAY_BENCH_ROUNDS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
 
 // median runs f several times and returns the middle duration.
-func median(f func()) time.Duration {
+func median(rounds int, f func()) time.Duration {
 	var took []time.Duration
 	for range rounds {
 		begin := time.Now()
@@ -38,6 +51,8 @@ func median(f func()) time.Duration {
 // TestBenchWarm compares a warm `dagger call plan --env=local` with the bare tools
 // on the same folder and the same state in the same store.
 func TestBenchWarm(t *testing.T) {
+	n := rounds(t)
+	median := func(f func()) time.Duration { return median(n, f) }
 	c := newCheckout(t)
 	c.call(t, "bootstrap", "--env=local").must(t)
 	c.call(t, "apply", "--env=local").must(t)
@@ -98,7 +113,7 @@ func TestBenchWarm(t *testing.T) {
 	own := call - tools*11/10
 	fmt.Printf("dagger call plan --env=local, warm              %6.2f s = 1.1 × the bare tools + %.2f s\n", call.Seconds(), own.Seconds())
 	// What Dagger needs for any module's call is measured beside it.
-	if limit := service + 300*time.Millisecond; own > limit {
+	if limit := service + 300*time.Millisecond; own > limit && n > 1 {
 		t.Errorf("a warm plan takes %.2f s more than 1.1 × the bare tools, and the smallest module's call %.2f s", own.Seconds(), service.Seconds())
 	}
 }
@@ -115,7 +130,6 @@ func newSmallestModule(t *testing.T, c *checkout) string {
 
 import (
 	"context"
-	"encoding/json"
 	"crypto/rand"
 
 	"dagger/smallest/internal/dagger"
@@ -178,7 +192,7 @@ func TestBenchFirst(t *testing.T) {
 	fmt.Printf("the first call on an empty store: bootstrap %6.2f s\n", first.Seconds())
 	fmt.Printf("then plan                                   %6.2f s\n", call("plan", "22 to create").Seconds())
 	fmt.Printf("then apply, which installs a server's packages %6.2f s\n", call("apply", "22 to create").Seconds())
-	if first > 25*time.Second {
+	if first > 25*time.Second && rounds(t) > 1 {
 		t.Errorf("the first call takes %s, more than 25 s", first)
 	}
 }
@@ -222,13 +236,8 @@ func (e spareEngine) publishRunner(t *testing.T, c *checkout) string {
 		e.push(t, http.MethodPut, at.String(), "application/octet-stream", read(blob))
 	}
 	e.push(t, http.MethodPut, repository+"/manifests/bench", image.MediaType, read(filepath.Join(layout, "blobs", strings.Replace(image.Digest, ":", "/", 1))))
-	for _, variable := range e.env {
-		if port, ok := strings.CutPrefix(variable, "SLIPWAY_REGISTRY_PORT="); ok {
-			return "127.0.0.1:" + port + "/slipway/runner:bench@" + image.Digest
-		}
-	}
-	t.Fatal("the spare engine has no registry")
-	return ""
+	// The engine looks for it in its mirror of docker.io, which is this registry.
+	return "docker.io/slipway/runner:bench@" + image.Digest
 }
 
 // push sends one request to the registry's socket.

@@ -37,7 +37,11 @@ func TestBenchDeploy(t *testing.T) {
 	s.deploy().must(t, 0)
 
 	var own, alone []time.Duration
-	for range 3 {
+	rounds := 3
+	if os.Getenv("SLIPWAY_BENCH_ROUNDS") == "1" { // it runs: one round says nothing about its speed
+		rounds = 1
+	}
+	for range rounds {
 		begin := time.Now()
 		s.deploy().must(t, 0).says(t, "one   ok      20  0")
 		own = append(own, time.Since(begin))
@@ -47,11 +51,11 @@ func TestBenchDeploy(t *testing.T) {
 	}
 	slices.Sort(own)
 	slices.Sort(alone)
-	deploy, playbook := own[1], alone[1]
+	deploy, playbook := own[rounds/2], alone[rounds/2]
 	fmt.Printf("bare ansible-playbook, 20 tasks, nothing to change  %6.2f s\n", playbook.Seconds())
 	over := deploy - playbook*115/100
 	fmt.Printf("slipway deploy, the same                            %6.2f s = 1.15 × the bare playbook + %.2f s\n", deploy.Seconds(), over.Seconds())
-	if over > 1500*time.Millisecond {
+	if over > 1500*time.Millisecond && rounds > 1 {
 		t.Errorf("a deploy takes %.2f s more than 1.15 × a bare ansible-playbook", over.Seconds())
 	}
 }
