@@ -104,19 +104,21 @@ func TestGuidesOfASite(t *testing.T) {
 	for _, secret := range shownSecrets(output.String(), used) {
 		t.Errorf("the console shows %q", secret)
 	}
-	onDisk := 0
-	for secret, files := range storedSecrets(t, used) {
-		for _, file := range files {
-			if strings.Contains(file, "/"+server+"/") { // the server's own disk
-				onDisk++
-				continue
+	t.Run("store", func(t *testing.T) {
+		onDisk := 0
+		for secret, files := range storedSecrets(t, used) {
+			for _, file := range files {
+				if strings.Contains(file, "/"+server+"/") { // the server's own disk
+					onDisk++
+					continue
+				}
+				t.Errorf("%s holds %q", file, secret)
 			}
-			t.Errorf("%s holds %q", file, secret)
 		}
-	}
-	if onDisk == 0 {
-		t.Error("the secrets are not even on the server that needs them")
-	}
+		if onDisk == 0 {
+			t.Error("the secrets are not even on the server that needs them")
+		}
+	})
 }
 
 // canaryPlaybook puts secrets into all that a playbook can do with them.
