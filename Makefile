@@ -1,6 +1,9 @@
 # `make up` takes a bare machine to its first run; everything after it is `dagger call`.
 ENGINE := .slipway/engine
 
+# A call that hangs ends, and leaves its stacks in the output.
+DEADLINE := timeout --foreground --signal=QUIT --kill-after=30s 40m
+
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -9,8 +12,8 @@ help: ## Show this list
 up: engine ## Take this machine from nothing to environment local, deployed and checked
 	@./dev/setup
 	@eval "$$($(ENGINE) env)" && \
-	  if [ ! -e credentials/local.enc.env ]; then dagger --progress=plain --silent call -y secrets init --file=credentials/local.enc.env; fi && \
-	  dagger --progress=plain --silent call up --env=local && \
+	  if [ ! -e credentials/local.enc.env ]; then $(DEADLINE) dagger --progress=plain --silent call -y secrets init --file=credentials/local.enc.env; fi && \
+	  $(DEADLINE) dagger --progress=plain --silent call up --env=local && \
 	  printf '%s\n' "To see it, run these in two shells (its certificate is from the simulated cloud):" \
 	    "  dagger call open --env=local up --ports=8443:443" \
 	    "  curl --insecure --resolve local.example.org:8443:127.0.0.1 https://local.example.org:8443/"

@@ -480,3 +480,17 @@ func received(t *testing.T) int {
 	}
 	return total
 }
+
+// An export of many files ends: see takeRequests in dev/engine/dagger.go. Without it, most hang.
+func TestExportOfManyFiles(t *testing.T) {
+	needOwnEngine(t)
+	const files, size = 20_000, 32 << 10
+	target := filepath.Join(t.TempDir(), "files")
+	script := fmt.Sprintf("mkdir /files && cd /files && head -c %d /dev/urandom | split --suffix-length=5 --numeric-suffixes --bytes=%d", files*size, size)
+	dagger(t, "core", "container", "from", "--address="+pinned(t, "DEBIAN"), "with-exec", "--args=sh,-c,"+script,
+		"directory", "--path=/files", "export", "--path="+target).must(t)
+	found, err := os.ReadDir(target)
+	if err != nil || len(found) != files {
+		t.Errorf("%d files arrived, %v", len(found), err)
+	}
+}

@@ -13,7 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -85,18 +87,30 @@ func runIn(t *testing.T, dir string, env []string, name string, args ...string) 
 	return r
 }
 
+// deadline is how long a command may take. Nothing here needs half of it.
+const deadline = 20 * time.Minute
+
 func runOnce(t *testing.T, dir string, env []string, name string, args ...string) result {
 	t.Helper()
 	// Not the test's own context, which has ended when a cleanup runs.
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
+	// A program that hangs leaves its stacks in the output, and no child of it is left.
+	runtime.LockOSThread() // which the death signal depends on
+	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT) }
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 30 * time.Second // a child of what was killed may hold the output open
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		t.Fatalf("%s %q did not end within %s:\n%s%s", name, args, deadline, stdout.String(), stderr.String())
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", name, err)
