@@ -3,6 +3,14 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"dagger/slipway/internal/dagger"
 )
@@ -53,37 +61,48 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 	if err != nil {
 		return nil, err
 	}
-	// Addressed by its sources and its image: unchanged, it is never built twice.
+	dependencies, err := dependencies(source.folder)
+	if err != nil {
+		return nil, err
+	}
+	// Addressed by what they are made of: unchanged, neither the dependencies nor the program are
+	// compiled again, whichever checkout or commit of the module is called.
 	return golang.
-		WithDirectory("/src", source).
+		WithDirectory("/src", dependencies).
 		WithWorkdir("/src").
+		WithExec([]string{"go", "build", "-trimpath", "./dependencies"}).
+		WithDirectory("/src", source.directory).
 		WithExec([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "/program", pkg}).
 		File("/program"), nil
 }
 
-// golang is the Go toolchain with the caches that all builds share.
+// golang is the Go toolchain. It has no cache volumes: Dagger gives each checkout its own, and so
+// each would compile everything again.
 func (m *Slipway) golang() (*dagger.Container, error) {
 	golang, err := m.image("GOLANG")
 	if err != nil {
 		return nil, err
 	}
-	golang = golang.
-		WithMountedCache("/go/pkg/mod", dag.CacheVolume("slipway-go-mod")).
-		WithMountedCache("/root/.cache/go-build", dag.CacheVolume("slipway-go-build")).
-		WithEnvVariable("CGO_ENABLED", "0")
+	golang = golang.WithEnvVariable("CGO_ENABLED", "0")
 	if m.Goproxy != "" {
 		golang = golang.WithEnvVariable("GOPROXY", m.Goproxy)
 	}
 	return golang, nil
 }
 
-// sources are what one of our own programs is built from: go.mod, and the Go files of folders.
+// A sourceTree is what one of our own programs is built from.
+type sourceTree struct {
+	folder    string // of this call, with the files
+	directory *dagger.Directory
+}
+
+// sources are go.mod, and the Go files of folders.
 //
 // They are written to a folder of this call and read back. Only that has the engine know them by
 // their content: otherwise each change of the module, even of ci/, would build everything again.
 // The folder is gone when the call ends, so a function must not return what is built from it to
 // a later session's cache: such a function has +cache="session".
-func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) {
+func sources(ctx context.Context, folders ...string) (*sourceTree, error) {
 	include := []string{"go.mod", "go.sum"}
 	for _, folder := range folders {
 		include = append(include, folder+"/**")
@@ -93,5 +112,74 @@ func sources(ctx context.Context, folders ...string) (*dagger.Directory, error) 
 		Include: include,
 		Exclude: []string{"**/*_test.go", "**/testdata", "internal/testkit", "internal/must"},
 	}).Export(ctx, folder)
-	return dag.CurrentModule().Workdir(folder), err
+	if err != nil {
+		return nil, err
+	}
+	return &sourceTree{folder, dag.CurrentModule().Workdir(folder)}, samePermissions(folder)
+}
+
+// samePermissions gives every file the same permissions. Those of a checkout depend on the umask,
+// and those of a module that was loaded by its git address on the engine.
+func samePermissions(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return os.Chmod(path, 0o755)
+		}
+		return os.Chmod(path, 0o644)
+	})
+}
+
+// dependencies has what compiling them takes, in a folder of its own: a part of the sources would
+// change with any of their files.
+func dependencies(sources string) (*dagger.Directory, error) {
+	foreign, err := imports(sources)
+	if err != nil {
+		return nil, err
+	}
+	folder := rand.Text()
+	if err := os.MkdirAll(filepath.Join(folder, "dependencies"), 0o755); err != nil {
+		return nil, err
+	}
+	texts := map[string][]byte{"dependencies/dependencies.go": []byte(foreign)}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if texts[name], err = os.ReadFile(filepath.Join(sources, name)); err != nil {
+			return nil, err
+		}
+	}
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return dag.CurrentModule().Workdir(folder), samePermissions(folder)
+}
+
+// imports returns a Go file that imports every package of other modules that the files in folder
+// import.
+func imports(folder string) (string, error) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			// The first part of another module's path is a host name.
+			if host, _, _ := strings.Cut(spec.Path.Value, "/"); strings.Contains(host, ".") {
+				found[spec.Path.Value] = true
+			}
+		}
+		return nil
+	})
+	text := "package dependencies\n\nimport (\n"
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		text += "\t_ " + path + "\n"
+	}
+	return text + ")\n", err
 }
