@@ -176,7 +176,7 @@ func TestBenchFirst(t *testing.T) {
 	}
 	e.engine(t, "up").must(t)
 	run(t, "cp", "-a", kept+"/.", registry).must(t)
-	pins, err := os.ReadFile(pinsInUse(t))
+	pins, err := os.ReadFile(filepath.Join(e.checkout, ".slipway", "pins.env"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -356,10 +357,10 @@ func TestReview(t *testing.T) {
 	c.call(t, "drift").refuses(t, "broken: could not be checked", "local: does not match its code: 28 not applied yet")
 }
 
-// TestMakeUp is the newcomer's one command, in an empty checkout, and then again.
+// TestMakeUp is the newcomer's one command, in an empty checkout, and then again. It counts what the machine
+// downloads, so no other test runs beside it.
 func TestMakeUp(t *testing.T) {
 	needOwnEngine(t)
-	t.Parallel()
 	dir := t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
 	identity := filepath.Join(t.TempDir(), "age", "keys.txt")
@@ -374,7 +375,11 @@ func TestMakeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beforeAgain := received(t)
 	runIn(t, dir, env, "make", "up").must(t).says(t, "No changes", "deploy     0 changed", "verify     2 passed")
+	if got := received(t) - beforeAgain; got > 5_000_000 { // the smallest image has 30 MB
+		t.Errorf("the second `make up` received %d bytes", got)
+	}
 	if after, err := os.ReadFile(identity); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the second up changes the age identity: %v", err)
 	}
@@ -386,6 +391,28 @@ func TestMakeUp(t *testing.T) {
 	call("plan", "--env=local").says(t, "1 to update", "module.backend.openstack_compute_instance_v2.host\n        flavor_name: b3-8 → b3-16\n")
 	call("apply", "--env=local")
 	call("destroy", "--env=local", "--confirm=local").says(t, "22 to delete")
+}
+
+// received counts the bytes that came in by every interface but the loopback.
+func received(t *testing.T) int {
+	t.Helper()
+	total := 0
+	err := fs.WalkDir(os.DirFS("/sys/class/net"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." || name == "lo" {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join("/sys/class/net", name, "statistics", "rx_bytes"))
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+		total += n
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
 }
 
 // Without the run's own name, the engine would take the second call for the

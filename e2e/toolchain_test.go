@@ -74,7 +74,13 @@ func pinsInUse(t *testing.T) string {
 // pinned is the image of that name in the pins file in use.
 func pinned(t *testing.T, name string) string {
 	t.Helper()
-	pins, err := os.ReadFile(pinsInUse(t))
+	return pinnedIn(t, pinsInUse(t), name)
+}
+
+// pinnedIn is the image of that name in a pins file.
+func pinnedIn(t *testing.T, path, name string) string {
+	t.Helper()
+	pins, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
