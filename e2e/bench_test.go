@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -225,11 +226,7 @@ func (e spareEngine) publishRunner(t *testing.T, c *checkout) string {
 	}
 	const repository = "http://registry/v2/slipway/runner"
 	for _, blob := range blobs {
-		started := e.push(t, http.MethodPost, repository+"/blobs/uploads/", "", nil)
-		at, err := started.Location()
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := e.push(t, http.MethodPost, repository+"/blobs/uploads/", "", nil)
 		query := at.Query()
 		query.Set("digest", "sha256:"+filepath.Base(blob))
 		at.RawQuery = query.Encode()
@@ -240,8 +237,8 @@ func (e spareEngine) publishRunner(t *testing.T, c *checkout) string {
 	return "docker.io/slipway/runner:bench@" + image.Digest
 }
 
-// push sends one request to the registry's socket.
-func (e spareEngine) push(t *testing.T, method, address, mediaType string, body []byte) *http.Response {
+// push sends one request to the registry's socket, and returns the location in its response.
+func (e spareEngine) push(t *testing.T, method, address, mediaType string, body []byte) *url.URL {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
 	if err != nil {
@@ -260,5 +257,9 @@ func (e spareEngine) push(t *testing.T, method, address, mediaType string, body 
 	if response.StatusCode >= 300 {
 		t.Fatalf("%s %s: %s", method, address, response.Status)
 	}
-	return response
+	at, err := response.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
