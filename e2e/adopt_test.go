@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"slipway/internal/testkit"
 )
 
 // committed is a repository with the files of ours as they are now, committed.
@@ -132,6 +134,7 @@ func (a adopter) usePins(t *testing.T) {
 // TestAdopt does what docs/adopt.md says, line by line as it is written, with a Slipway that
 // is fetched by git. Then it calls the module in the way that would look at Slipway's examples.
 func TestAdopt(t *testing.T) {
+	testkit.Deep(t, "it adopts a whole system")
 	t.Parallel()
 	slipway, commit := committed(t)
 	address := "http://" + serveGit(t, slipway) + "@" + commit
@@ -179,6 +182,7 @@ func TestAdopt(t *testing.T) {
 
 // A Slipway that is a folder of the adopter's repository is a blueprint as well.
 func TestAdoptFolder(t *testing.T) {
+	testkit.Deep(t, "it adopts a folder of several roots")
 	t.Parallel()
 	a := newAdopter(t)
 	folder := filepath.Join(a.dir, "slipway")
@@ -197,6 +201,7 @@ func TestAdoptFolder(t *testing.T) {
 // What decides whether the stage runner is built again is its Go files: neither their tests,
 // nor a doc, nor the module's own code.
 func TestRunnerIsBuiltOnce(t *testing.T) {
+	testkit.Deep(t, "it builds the runner again")
 	t.Parallel()
 	dir := t.TempDir()
 	copyRepository(t, dir)

@@ -4,11 +4,14 @@ package e2e
 
 import (
 	"testing"
+
+	"slipway/internal/testkit"
 )
 
 // TestAnsibleLint checks the playbooks without a host, by Debian's packages of ansible-lint and
 // yamllint: their style, and what their templates render.
 func TestAnsibleLint(t *testing.T) {
+	testkit.Deep(t, "it takes minutes")
 	t.Parallel()
 	dagger(t, "core", "container", "from", "--address="+pinned(t, "ANSIBLE"),
 		"with-exec", "--args=apt-get,update,-qq",

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"slipway/internal/testkit"
 )
 
 // noEngine hides the engine that the other tests use.
@@ -187,6 +189,7 @@ func (e spareEngine) containerPID(t *testing.T) string {
 // both, and checks what is left of it on the host at the end. It compares the state of the whole
 // host, so no other test runs beside it.
 func TestEngineLifecycle(t *testing.T) {
+	testkit.Deep(t, "it compares the whole host before and after an engine")
 	e := newSpareEngine(t)
 	before := hostState(t, e)
 	name := moduleProxy(t)
@@ -325,6 +328,7 @@ func (e spareEngine) damage(t *testing.T) {
 // A damaged product is made again, also when the first attempt is killed, and made twice on the same
 // day it gives the same image. On another day, Debian may have newer packages.
 func TestDamagedCache(t *testing.T) {
+	testkit.Deep(t, "it builds an image three times")
 	e := newSpareEngine(t)
 	e.damage(t)
 	killed := exec.Command(filepath.Join(repository, ".slipway", "engine"), "up")
@@ -380,6 +384,7 @@ func TestDamagedCache(t *testing.T) {
 
 // Each case that the engine program must refuse, with its sentence and hint.
 func TestEngineRefuses(t *testing.T) {
+	testkit.Deep(t, "it needs mounts and ports of its own")
 	needOwnEngine(t)
 	program := filepath.Join(repository, ".slipway", "engine")
 	empty := func(t *testing.T) []string {
@@ -465,6 +470,7 @@ func shortTemp(t *testing.T) string {
 
 // An export of many files ends: see takeRequests in dev/engine/dagger.go. Without it, most hang.
 func TestExportOfManyFiles(t *testing.T) {
+	testkit.Deep(t, "it exports 640 MB")
 	needOwnEngine(t)
 	const files, size = 20_000, 32 << 10
 	target := filepath.Join(t.TempDir(), "files")

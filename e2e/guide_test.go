@@ -12,6 +12,7 @@ import (
 	"filippo.io/age"
 
 	"slipway/internal/secrets"
+	"slipway/internal/testkit"
 )
 
 // A line of a guide: a command, and what it prints as far as the guide shows it.
@@ -61,6 +62,7 @@ func linesOf(block string) (lines []guideLine) {
 // TestGuideAddAnEnvironment does what docs/modules.md says, line by line as it is
 // written, in a checkout as `make up` leaves it.
 func TestGuideAddAnEnvironment(t *testing.T) {
+	testkit.Deep(t, "it tries a whole guide")
 	t.Parallel()
 	dir := t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "+dir).must(t)

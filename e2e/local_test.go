@@ -28,6 +28,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/secrets"
+	"slipway/internal/testkit"
 )
 
 // A checkout is a copy of what a team has: environment local with its modules and
@@ -309,6 +310,7 @@ func TestLocal(t *testing.T) {
 // TestReview applies an exported plan in a protected environment, which accepts
 // nothing else, and destroys it with the list of its losses.
 func TestReview(t *testing.T) {
+	testkit.Deep(t, "it takes minutes")
 	c := newCheckout(t)
 	settings := filepath.Join(c.dir, "environments/local/environment.yaml")
 	text, err := os.ReadFile(settings)
@@ -360,6 +362,7 @@ func TestReview(t *testing.T) {
 // TestMakeUp is the newcomer's one command, in an empty checkout, and then again. It counts what the machine
 // downloads, so no other test runs beside it.
 func TestMakeUp(t *testing.T) {
+	testkit.Deep(t, "it deploys a whole site, twice")
 	needOwnEngine(t)
 	dir := t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+dir).must(t)
@@ -418,6 +421,7 @@ func received(t *testing.T) int {
 // Without the run's own name, the engine would take the second call for the
 // first. This shows that TestLocal would see it.
 func TestWithoutNonce(t *testing.T) {
+	testkit.Deep(t, "it builds the module again")
 	c := newCheckout(t)
 	c.module = t.TempDir()
 	run(t, "sh", "-c", "git ls-files -z | xargs -0 cp --parents -t "+c.module).must(t)
@@ -448,6 +452,7 @@ func TestWithoutNonce(t *testing.T) {
 // Two applies at once on environment local: the second waits for the cloud of the
 // first, and then finds nothing to do.
 func TestLocalTwoAtOnce(t *testing.T) {
+	testkit.Deep(t, "it waits for locks")
 	c := newCheckout(t)
 	c.call(t, "bootstrap", "--env=local").must(t)
 	var results [2]result
@@ -481,6 +486,7 @@ func (c *checkout) allow(t *testing.T, what string) {
 
 // Ctrl-C kills what runs in the engine at once. recover takes back what was made.
 func TestLocalInterrupted(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	c := newCheckout(t)
 	for _, name := range []string{"main.tf", "outputs.tf"} {
 		if err := os.Remove(filepath.Join(c.dir, "environments/local", name)); err != nil {
@@ -553,6 +559,7 @@ func TestRepository(t *testing.T) {
 
 // The checks need no secret.
 func TestChecks(t *testing.T) {
+	testkit.Deep(t, "it takes minutes")
 	c := newCheckout(t)
 	c.call(t, "environments").must(t).says(t, "local  no         there        local")
 	c.call(t, "fmt").must(t).says(t, "every file is in the standard format")
@@ -643,6 +650,7 @@ func TestSecrets(t *testing.T) {
 // TestCanaries looks through the whole store of the engine for the secrets that
 // every function has used.
 func TestCanaries(t *testing.T) {
+	testkit.Deep(t, "it searches the engine's whole store")
 	c := newCheckout(t)
 	line, multi, bucket, born := canary("line"), "-----BEGIN-----\n"+canary("multi")+"\n\"quoted\" & odd\n", canary("bucket"), canary("state")
 	value, passphrase := canary("set"), canary("passphrase")

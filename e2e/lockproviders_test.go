@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"slipway/internal/testkit"
 )
 
 // TestLockProviders shows what needs no registry: the refusal where the providers are
 // built from source, and that nothing is written where there is nothing to lock. The rest
 // is in TestBlackBoxLockProviders.
 func TestLockProviders(t *testing.T) {
+	testkit.Deep(t, "it downloads providers")
 	c := newCheckout(t)
 	pins, err := os.ReadFile(pinsInUse(t))
 	if err != nil {

@@ -26,6 +26,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/ovh/go-ovh/ovh"
 	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/testkit"
 )
 
 // A machine is the server of environment local, reached by SSH at a port of this machine. What the
@@ -183,6 +185,7 @@ func (m *machine) logIn(domain, port, ca string) (string, error) {
 // TestMachine inspects the real parts behind environment local from its server: the database, names,
 // the ACME server, the registry for Docker, and what a power cut leaves.
 func TestMachine(t *testing.T) {
+	testkit.Deep(t, "it drives a whole system")
 	image := pinnedOnlyHere(t, "CADDY")
 	c := newCheckout(t)
 	c.call(t, "open", "--env=prod", "up").refuses(t, "the servers of environment prod are not simulated", "hint: dagger call output --env=prod")

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/ovh/go-ovh/ovh"
+
+	"slipway/internal/testkit"
 )
 
 // playbookOf has the checkout deploy another playbook: that of a role's test, or site.
@@ -32,6 +34,7 @@ func (c *checkout) playbookOf(t *testing.T, role string) {
 // role converges, changes nothing when it runs again, and is verified.
 // Then an image cannot be pulled, and the database refuses the server.
 func TestRoles(t *testing.T) {
+	testkit.Deep(t, "it deploys a whole site")
 	needOwnEngine(t)
 	c := newCheckout(t)
 	more := siteCredentials()

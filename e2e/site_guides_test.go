@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"slipway/internal/testkit"
 )
 
 // notRun are the commands of the guides about a deployed system that are not run here, and why.
@@ -24,6 +26,7 @@ var notRun = map[string]string{
 // it is written. Then secrets are put into all that a playbook can do with them: none is in the
 // engine's store or log, or in what the calls print.
 func TestGuidesOfASite(t *testing.T) {
+	testkit.Deep(t, "it deploys a whole site and searches the engine's store")
 	c := newCheckout(t)
 	copyRepository(t, c.dir)
 	// These were copied, too, and are of this test.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"slipway/internal/testkit"
 )
 
 // siteCredentials are what the playbook needs besides a checkout's own credentials.
@@ -15,21 +17,16 @@ func siteCredentials() map[string]string {
 	}
 }
 
-// TestSite takes environment local from nothing to a system that answers by HTTPS and stores
-// positions, then shows the change of a template and nothing else, and loses no position in a power
-// cut. Its page can then be opened on this machine. TestMakeUp calls up twice.
+// TestUp takes environment local from nothing to a system that answers by HTTPS and stores positions.
+func TestUp(t *testing.T) {
+	newSite(t)
+}
+
+// TestSite shows the change of a template and nothing else, and loses no position in a power cut. The
+// site's page can then be opened on this machine. TestMakeUp calls up twice.
 func TestSite(t *testing.T) {
-	needOwnEngine(t)
-	c := newCheckout(t)
-	more := siteCredentials()
-	more["SSH_PRIVATE_KEY"] = c.host
-	c.seal(t, more)
-	up := c.call(t, "up", "--env=local").must(t).says(t, "22 to create", "https: passed: https://local.example.org/ answers with 200", "flow: passed: 100 of 100 positions are in the database, each once")
-	for _, row := range []string{`bootstrap +done`, `apply +22 changed`, `wait +up`, `deploy +[0-9]+ changed`, `verify +2 passed`} {
-		if !regexp.MustCompile(`(?m)^` + row + ` +[0-9.]+ +-$`).MatchString(up.stdout) {
-			t.Errorf("no row %q in\n%s", row, up.stdout)
-		}
-	}
+	testkit.Deep(t, "it deploys a whole site and cuts its power")
+	c, up := newSite(t)
 	c.change(t, "ansible/roles/base/templates/sshd.conf.j2", "\n", "\n# A comment of the test\n")
 	check := c.call(t, "deploy", "--env=local", "--check").must(t).says(t, "+# A comment of the test")
 	added := 0
@@ -54,4 +51,21 @@ func TestSite(t *testing.T) {
 			t.Errorf("%s is shown", name)
 		}
 	}
+}
+
+// newSite is a checkout whose environment is up, and the output of that.
+func newSite(t *testing.T) (*checkout, result) {
+	t.Helper()
+	needOwnEngine(t)
+	c := newCheckout(t)
+	more := siteCredentials()
+	more["SSH_PRIVATE_KEY"] = c.host
+	c.seal(t, more)
+	up := c.call(t, "up", "--env=local").must(t).says(t, "22 to create", "https: passed: https://local.example.org/ answers with 200", "flow: passed: 100 of 100 positions are in the database, each once")
+	for _, row := range []string{`bootstrap +done`, `apply +22 changed`, `wait +up`, `deploy +[0-9]+ changed`, `verify +2 passed`} {
+		if !regexp.MustCompile(`(?m)^` + row + ` +[0-9.]+ +-$`).MatchString(up.stdout) {
+			t.Errorf("no row %q in\n%s", row, up.stdout)
+		}
+	}
+	return c, up
 }

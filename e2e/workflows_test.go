@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"slipway/internal/testkit"
 )
 
 // A job is a job that GitHub would run: the steps of a workflow, in a checkout, with GitHub's
@@ -173,6 +175,7 @@ func (j *job) on(name, payload string) {
 // simulated GitHub: a pull request is planned and shown; what it merges is applied, deployed and
 // verified; and a change in the cloud then has an issue until it is reverted.
 func TestWorkflows(t *testing.T) {
+	testkit.Deep(t, "it runs whole workflows")
 	c := newCheckout(t)
 	run(t, "sh", "-c", "git ls-files -z --cached --others --exclude-standard -- ci cmd dev internal .github dagger.json go.mod go.sum | xargs -0 cp --parents -t "+c.dir).must(t)
 	identity, err := os.ReadFile(c.identity)

@@ -14,6 +14,7 @@ import (
 
 	"slipway/dev/cloudsim/faults"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 const databaseProject = "0123456789abcdef0123456789abcdef"
@@ -107,6 +108,7 @@ func (s *system) stuck(status string) {
 // The state of an environment of databases is shown without OpenStack, and stop says
 // what it does not stop.
 func TestBlackBoxDatabaseStatus(t *testing.T) {
+	testkit.Deep(t, "the provider asks every ten seconds whether a database is ready")
 	s := newDatabase(t)
 	s.replace("environments/test/main.tf", `["app"]`, "[]") // which would take ten seconds
 	var made struct{ ID string }
@@ -157,6 +159,7 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 // has forgotten it: recover takes it in as it is, no apply makes another, and one goes
 // on when it is ready.
 func TestBlackBoxDatabaseNeverReady(t *testing.T) {
+	testkit.Deep(t, "the provider asks every ten seconds whether a database is ready")
 	s := newDatabase(t)
 	s.replace("modules/managed_db/service.tf", `create = "45m"`, `create = "5s"`)
 	s.stuck("CREATING")
@@ -181,6 +184,7 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 
 // A database that fails ends the apply long before its timeout. It can be imported, and destroyed.
 func TestBlackBoxDatabaseFails(t *testing.T) {
+	testkit.Deep(t, "the provider asks every ten seconds whether a database is ready")
 	s := newDatabase(t)
 	s.stuck("ERROR")
 	e := s.run("apply").must(t, run.Failed)
@@ -196,6 +200,7 @@ func TestBlackBoxDatabaseFails(t *testing.T) {
 
 // What OVH refused was not made: there is nothing to recover.
 func TestBlackBoxDatabaseRefused(t *testing.T) {
+	testkit.Deep(t, "the provider asks every ten seconds whether a database is ready")
 	s := newDatabase(t)
 	s.replace("modules/managed_db/service.tf", `create = "45m"`, `create = "5s"`)
 	if err := s.rules.Replace([]faults.Rule{{Method: http.MethodPost, Path: "/database/postgresql$", Status: http.StatusForbidden}}); err != nil {

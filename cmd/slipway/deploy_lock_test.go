@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"slipway/internal/testkit"
 )
 
 // again is a hint that says when to repeat which stage.
@@ -34,6 +36,7 @@ func (s *site) obey(hint string) ended {
 // A deploy whose job was killed a moment ago is named to everyone who asks, with the command that goes
 // on from there: the next deploy, or unlock for who wants only that. One that works is left alone.
 func TestBlackBoxDeployLock(t *testing.T) {
+	testkit.Deep(t, "it waits for locks on hosts")
 	s := newSite(t, "a")
 	s.playbook(untilGo)
 	host := s.hosts["a"]

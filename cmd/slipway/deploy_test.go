@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"slipway/internal/testkit"
 )
 
 // results are the hosts' results, such as "a=changed b=unreachable".
@@ -257,6 +259,7 @@ const untilGo = `
 
 // Of two deploys at once one is refused. After a kill the next one says what was not finished.
 func TestBlackBoxDeployKilled(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	s := newSite(t, "a", "b")
 	s.playbook(untilGo + `    - name: Finish
       ansible.builtin.copy: {content: "y\n", dest: "{{ folder }}/finished", mode: "0600"}
@@ -291,6 +294,7 @@ func TestBlackBoxDeployKilled(t *testing.T) {
 
 // A deploy that is asked to stop says how far it got, and leaves that to the next one.
 func TestBlackBoxDeployInterrupted(t *testing.T) {
+	testkit.Deep(t, "it waits for deadlines")
 	s := newSite(t, "a")
 	s.playbook("\n- name: Wait\n  hosts: all\n  gather_facts: false\n  tasks:\n    - name: Sleep\n      ansible.builtin.command: {cmd: sleep 90}\n      changed_when: false\n      when: not once is defined\n")
 	o := s.call("deploy")

@@ -21,6 +21,7 @@ import (
 
 	"slipway/internal/journal"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 // The programs of an effect, of which one is killed, and nothing else.
@@ -279,6 +280,7 @@ func (k *shooting) life() {
 // nothing exists twice, and nothing is silently unlocked. SLIPWAY_KILLS is the total number of
 // kills.
 func TestBlackBoxKillMatrix(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	t.Parallel()
 	kills := 20
 	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {

@@ -75,6 +75,7 @@ func (p *project) recover(change ...func(*call)) ended {
 // started. recover then tells what was made, what was in flight and whose lock it
 // is; after it and an apply, the plan is empty and nothing was made twice.
 func TestBlackBoxKilled(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	t.Parallel()
 	const kills, resources = 20, 24
 	seed := uint64(time.Now().UnixNano())

@@ -163,6 +163,7 @@ func TestBlackBoxRecoverFromWrongCheckout(t *testing.T) {
 
 // recover is killed at random instants: the next one goes on from there.
 func TestBlackBoxRecoverKilled(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	trace := filepath.Join(testkit.ForTools(t), "trace")
 	slow, release := waiting(t)
 	p := newProject(t, traced(6, trace, "0.1")+slow)

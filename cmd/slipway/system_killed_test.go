@@ -21,6 +21,7 @@ import (
 
 	"slipway/dev/cloudsim/ovh"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 // A killer stands between the applies and the clouds. It lets a request that makes
@@ -141,6 +142,7 @@ func (s *system) inventory() []string {
 // from there: nothing is in the clouds twice. SLIPWAY_KILLS is how often; each takes
 // half a minute.
 func TestBlackBoxSystemKilled(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	kills := 5
 	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {
 		var err error
@@ -208,6 +210,7 @@ func TestBlackBoxSystemKilled(t *testing.T) {
 // A server whose create was interrupted is imported. Its provider cannot read all its attributes,
 // so the next apply recreates it: recover says so.
 func TestBlackBoxSystemServerTakenIn(t *testing.T) {
+	testkit.Deep(t, "it kills at random moments")
 	s := newServer(t)
 	empty := s.inventory()
 	s.run("bootstrap").must(t, run.Done)

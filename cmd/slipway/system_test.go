@@ -21,6 +21,7 @@ import (
 	"slipway/dev/cloudsim/openstack"
 	"slipway/dev/cloudsim/ovh"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 // A system is environment test as it is in the repository, with its endpoints pointing at clouds in
@@ -129,6 +130,7 @@ func TestBlackBoxSystem(t *testing.T) {
 // Faults of the cloud in the middle of an apply end it with a clear message, and the
 // next one goes on from there.
 func TestBlackBoxSystemFaults(t *testing.T) {
+	testkit.Deep(t, "it waits for faults to be noticed")
 	s := newSystem(t)
 	// No database: its provider waits half a minute.
 	code, err := os.ReadFile(filepath.Join(s.dir, "environments/test/main.tf"))

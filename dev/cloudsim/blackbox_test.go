@@ -18,6 +18,7 @@ import (
 	client "github.com/ovh/go-ovh/ovh"
 
 	"slipway/dev/cloudsim/ovh"
+	"slipway/internal/testkit"
 )
 
 // A project is a root module that the real OpenTofu works on with the real
@@ -462,6 +463,7 @@ output "password" {
 // The real provider creates a database with a user, sees nothing to change, finds and repairs what
 // somebody changed, and leaves nothing behind. It waits half a minute before its first look.
 func TestBlackBoxDatabase(t *testing.T) {
+	testkit.Deep(t, "the provider asks every ten seconds whether a database is ready")
 	t.Parallel()
 	p := newProject(t, databaseCode)
 	p.apply()
