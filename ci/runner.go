@@ -57,13 +57,17 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 	if err != nil {
 		return nil, err
 	}
-	source, err := sources(ctx, folders...)
+	all, err := sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dependencies, err := dependencies(source.folder)
+	dependencies, err := dependencies(all)
 	if err != nil {
 		return nil, err
+	}
+	own := []string{"go.mod", "go.sum"}
+	for _, folder := range folders {
+		own = append(own, folder+"/**")
 	}
 	// Addressed by what they are made of: unchanged, neither the dependencies nor the program are
 	// compiled again, whichever checkout or commit of the module is called.
@@ -71,7 +75,7 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 		WithDirectory("/src", dependencies).
 		WithWorkdir("/src").
 		WithExec([]string{"go", "build", "-trimpath", "./dependencies"}).
-		WithDirectory("/src", source.directory).
+		WithDirectory("/src", dag.CurrentModule().Workdir(all, dagger.CurrentModuleWorkdirOpts{Include: own})).
 		WithExec([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "/program", pkg}).
 		File("/program"), nil
 }
@@ -90,32 +94,21 @@ func (m *Slipway) golang() (*dagger.Container, error) {
 	return golang, nil
 }
 
-// A sourceTree is what one of our own programs is built from.
-type sourceTree struct {
-	folder    string // of this call, with the files
-	directory *dagger.Directory
-}
-
-// sources are go.mod, and the Go files of folders.
+// sources writes go.mod and the Go files of our own programs to a folder of this call.
 //
-// They are written to a folder of this call and read back. Only that has the engine know them by
-// their content: otherwise each change of the module, even of ci/, would build everything again.
-// The folder is gone when the call ends, so a function must not return what is built from it to
-// a later session's cache: such a function has +cache="session".
-func sources(ctx context.Context, folders ...string) (*sourceTree, error) {
-	include := []string{"go.mod", "go.sum"}
-	for _, folder := range folders {
-		include = append(include, folder+"/**")
-	}
+// Read back from there, the engine knows them by their content: otherwise each change of the module, even
+// of ci/, would build everything again. The folder is gone when the call ends, so a function must not
+// return what is built from it to a later session's cache: such a function has +cache="session".
+func sources(ctx context.Context) (string, error) {
 	folder := rand.Text() // stages can run at once
 	_, err := dag.Directory().WithDirectory(".", moduleRoot(), dagger.DirectoryWithDirectoryOpts{
-		Include: include,
+		Include: []string{"go.mod", "go.sum", "cmd/slipway/**", "internal/**", "dev/cloudsim/**"},
 		Exclude: []string{"**/*_test.go", "**/testdata", "internal/testkit", "internal/must"},
 	}).Export(ctx, folder)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return &sourceTree{folder, dag.CurrentModule().Workdir(folder)}, samePermissions(folder)
+	return folder, samePermissions(folder)
 }
 
 // samePermissions gives every file the same permissions. Those of a checkout depend on the umask,
@@ -132,8 +125,7 @@ func samePermissions(folder string) error {
 	})
 }
 
-// dependencies has what compiling them takes, in a folder of its own: a part of the sources would
-// change with any of their files.
+// dependencies has what it takes to compile the dependencies of all our programs.
 func dependencies(sources string) (*dagger.Directory, error) {
 	foreign, err := imports(sources)
 	if err != nil {

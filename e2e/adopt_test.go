@@ -227,6 +227,7 @@ func TestRunnerIsBuiltOnce(t *testing.T) {
 	add("README.md", "More.\n")
 	add("cmd/slipway/main_test.go", "// More.\n")
 	add("ci/pins.go", "// More.\n")
+	add("dev/cloudsim/main.go", "// More.\n") // another program
 	if again := built(); again != first {
 		t.Errorf("%sand after changes that are not its own %s", first, again)
 	}
