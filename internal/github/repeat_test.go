@@ -101,13 +101,12 @@ func TestLimitForever(t *testing.T) {
 		sim.Inject(fails("POST", "/comments", 0, githubsim.SecondaryLimit(403, 60)))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		begun := time.Now()
 		_, err := client.PutComment(ctx, repo, 1, "plan", "new")
 		if err == nil || !strings.Contains(err.Error(), "try again in 1m0s, after 20") || !strings.Contains(err.Error(), "no time left") {
 			t.Errorf("got %v", err)
 		}
-		if took := time.Since(begun); took > 10*time.Second || len(slept.list) > 0 {
-			t.Errorf("it took %v, with waits of %v", took, slept.list)
+		if len(slept.list) > 0 {
+			t.Errorf("waits of %v", slept.list)
 		}
 	})
 	t.Run("as often as it is tried", func(t *testing.T) {
@@ -142,10 +141,8 @@ func TestSlowAnswer(t *testing.T) {
 	sim.Inject(githubsim.Fault{Path: "/comments", Delay: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begun := time.Now()
-	_, err := client.PutComment(ctx, repo, 1, "plan", "new")
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 10*time.Second {
-		t.Errorf("got %v after %v", err, time.Since(begun))
+	if _, err := client.PutComment(ctx, repo, 1, "plan", "new"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"slipway/internal/journal"
 	"slipway/internal/must"
@@ -47,52 +46,45 @@ func TestHoldLost(t *testing.T) {
 		want error
 		kill bool
 	}{
-		"removed": {func(d *testkit.Desk, id string) error { return d.Store.Unlock(t.Context(), d.Key, id) }, journal.ErrUnlocked, false},
+		"removed": {func(d *testkit.Desk, id string) error { return d.Store.Unlock(d.T.Context(), d.Key, id) }, journal.ErrUnlocked, false},
 		"taken by another": {func(d *testkit.Desk, _ string) error {
-			return d.Store.Write(t.Context(), d.Key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
+			return d.Store.Write(d.T.Context(), d.Key+".tflock", []byte(`{"ID":"laptop","Who":"root@host"}`))
 		}, journal.ErrDeposed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := testkit.New(t)
-			d.Beat = journal.Beat{Every: 20 * time.Millisecond, GiveUp: time.Minute}
-			working, h, err := Take(t.Context(), d.Layer)
-			must.Do(t, err)
-			must.Do(t, c.lost(d, h.Lock.ID))
-			select {
-			case <-working.Done():
-			case <-time.After(10 * time.Second):
-				t.Fatal("it goes on")
-			}
-			if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
-				t.Errorf("it ends by %v", cause)
-			}
-			must.Do(t, h.End(t.Context(), true))
+			synctest.Test(t, func(t *testing.T) {
+				d := testkit.NewInMemory(t)
+				working, h, err := Take(t.Context(), d.Layer)
+				must.Do(t, err)
+				must.Do(t, c.lost(d, h.Lock.ID))
+				<-working.Done()
+				if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
+					t.Errorf("it ends by %v", cause)
+				}
+				must.Do(t, h.End(t.Context(), true))
+			})
 		})
 	}
 }
 
 // A run that the store no longer answers ends and says why, although the last error is that of a
 // request that timed out.
-func TestHoldUnanswered(t *testing.T) {
-	d := testkit.New(t)
-	d.Beat = journal.Beat{Every: 50 * time.Millisecond, GiveUp: 500 * time.Millisecond}
+func TestHoldUnanswered(t *testing.T) { synctest.Test(t, testHoldUnanswered) }
+
+func testHoldUnanswered(t *testing.T) {
+	d := testkit.NewInMemory(t)
 	var silent atomic.Bool
 	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
 		if !silent.Load() || !strings.HasSuffix(r.URL.Path, "/alive") {
 			return false
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
 		<-r.Context().Done()
 		return true
 	}
 	working, h, err := Take(t.Context(), d.Layer)
 	must.Do(t, err)
 	silent.Store(true)
-	select {
-	case <-working.Done():
-	case <-time.After(10 * time.Second):
-		t.Fatal("it goes on")
-	}
+	<-working.Done()
 	if err := Stopped(working); !errors.Is(err, journal.ErrSilent) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it says %v", err)
 	}

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"filippo.io/age"
@@ -19,6 +18,7 @@ import (
 
 	"slipway/internal/secrets"
 	"slipway/internal/state"
+	"slipway/internal/testkit/memory"
 )
 
 const net = "test/net.tfstate"
@@ -42,13 +42,12 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	s3 := gofakes3.New(s3mem.New()).Server()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	transport := memory.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := p.fault.Load(); fault == nil || !(*fault)(w, r) {
 			s3.ServeHTTP(w, r)
 		}
 	}))
-	t.Cleanup(server.Close)
-	p.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
+	p.Store = state.Open(state.S3{Bucket: "state", Endpoint: "http://store.invalid", Region: "us-east-1", AccessKey: "key", SecretKey: "secret", Transport: transport})
 	if _, err := p.Bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +68,15 @@ func (p *place) open(stateKey, id string) *Writer {
 	}
 	p.t.Cleanup(w.Stop)
 	return w
+}
+
+// watched begins the journal of run "one", and passes on why it fails.
+func (p *place) watched() (w *Writer, told <-chan error) {
+	p.t.Helper()
+	failures := make(chan error, 1)
+	w, err := Open(p.t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, DefaultBeat, func(err error) { failures <- err })
+	must(p.t, err)
+	return w, failures
 }
 
 func (p *place) runs(stateKey string) []Run {
@@ -259,10 +267,12 @@ func TestVersion1(t *testing.T) {
 
 // A run's silence is the age of its newest object. A folder that does not belong to a run is
 // ignored.
-func TestSilenceOfARun(t *testing.T) {
+func TestSilenceOfARun(t *testing.T) { synctest.Test(t, testSilenceOfARun) }
+
+func testSilenceOfARun(t *testing.T) {
 	p := newPlace(t)
 	p.write("journal/test/net.tfstate/one/00000.age", `{"kind":"begin","time":"2026-11-21T10:00:00Z","run":{"version":2,"id":"another"}}`)
-	time.Sleep(2100 * time.Millisecond) // ages count whole seconds
+	time.Sleep(3 * time.Second) // ages count whole seconds
 	p.write("journal/test/net.tfstate/one/alive")
 	p.write("journal/test/net.tfstate/stray")
 	runs := p.runs(net)
@@ -290,30 +300,31 @@ func TestSameName(t *testing.T) {
 }
 
 // A run that has ended cleanly releases its lock, and that does not count as losing it.
-func TestFinishedRunLosesNoLock(t *testing.T) {
+func TestFinishedRunLosesNoLock(t *testing.T) { synctest.Test(t, testFinishedRunLosesNoLock) }
+
+func testFinishedRunLosesNoLock(t *testing.T) {
 	p := newPlace(t)
-	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
+	w := p.open(net, "one")
+	_, err := p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
 	must(t, err)
-	_, err = p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
-	must(t, err)
-	time.Sleep(50 * time.Millisecond) // it has the lock, and does not know yet
+	time.Sleep(5 * DefaultBeat.Every) // it has the lock, and does not know yet
 	w.Locked()
 	must(t, w.Finish(t.Context()))
 	must(t, p.Unlock(t.Context(), net, "lock-one"))
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(5 * DefaultBeat.Every)
 	must(t, w.Remove(t.Context()))
-	time.Sleep(50 * time.Millisecond) // it signs no more
+	time.Sleep(5 * DefaultBeat.Every) // it signs no more
 	if keys := p.keys(); len(keys) > 0 {
 		t.Errorf("left: %q", keys)
 	}
 }
 
 // A lock that cannot be read does not count as lost.
-func TestLockThatCannotBeRead(t *testing.T) {
+func TestLockThatCannotBeRead(t *testing.T) { synctest.Test(t, testLockThatCannotBeRead) }
+
+func testLockThatCannotBeRead(t *testing.T) {
 	p := newPlace(t)
-	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
-	must(t, err)
-	defer w.Stop()
+	w := p.open(net, "one")
 	p.failing(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet {
 			w.WriteHeader(http.StatusForbidden)
@@ -321,7 +332,8 @@ func TestLockThatCannotBeRead(t *testing.T) {
 		return r.Method == http.MethodGet
 	})
 	w.Locked()
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(10 * DefaultBeat.Every)
+	must(t, w.Abandon(t.Context()))
 }
 
 // The order of runs is that of their start, whatever their IDs.
@@ -355,42 +367,36 @@ func isAlive(r *http.Request) bool {
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
 		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-		"hung": func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // until then, a client that goes away is not noticed
-			<-r.Context().Done()
-		},
+		"hung":    func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlace(t)
-			beat := Beat{Every: 20 * time.Millisecond, GiveUp: 200 * time.Millisecond}
-			told := make(chan error, 1)
-			w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, beat, func(err error) { told <- err })
-			must(t, err)
-			defer w.Stop()
-			begin := time.Now()
-			p.failing(func(w http.ResponseWriter, r *http.Request) bool {
-				if isAlive(r) {
-					answer(w, r)
-				}
-				return isAlive(r)
-			})
-			select {
-			case err := <-told:
-				if !errors.Is(err, ErrSilent) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t)
+				w, told := p.watched()
+				begin := time.Now()
+				p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+					if isAlive(r) {
+						answer(w, r)
+					}
+					return isAlive(r)
+				})
+				if err := <-told; !errors.Is(err, ErrSilent) {
 					t.Errorf("told %v", err)
 				}
-				if d := time.Since(begin); d < beat.GiveUp/2 || d > 3*time.Second {
-					t.Errorf("told after %s", d)
+				if d := time.Since(begin); d < DefaultBeat.GiveUp || d > DeadAfter-10*time.Second {
+					t.Errorf("told after %s, and others consider it dead after %s", d, DeadAfter)
 				}
-			case <-time.After(5 * time.Second):
-				t.Error("it is not told")
-			}
+				p.failing(func(http.ResponseWriter, *http.Request) bool { return false })
+				must(t, w.Abandon(t.Context()))
+			})
 		})
 	}
 }
 
 // A run goes on while the store takes its signs, each later than the one before.
-func TestSigns(t *testing.T) {
+func TestSigns(t *testing.T) { synctest.Test(t, testSigns) }
+
+func testSigns(t *testing.T) {
 	p := newPlace(t)
 	var signs atomic.Int32
 	p.failing(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -399,17 +405,12 @@ func TestSigns(t *testing.T) {
 		}
 		return false
 	})
-	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { t.Error(err) })
-	must(t, err)
-	defer w.Stop()
+	w := p.open(net, "one")
 	first := w.TrustedUntil()
-	for end := time.Now().Add(5 * time.Second); signs.Load() < 5; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d signs", signs.Load())
-		}
-	}
-	if !w.TrustedUntil().After(first) {
-		t.Error("its signs are not counted")
+	time.Sleep(5*DefaultBeat.Every + time.Second)
+	must(t, w.Abandon(t.Context()))
+	if n, later := signs.Load(), w.TrustedUntil().Sub(first); n != 5 || later != 5*DefaultBeat.Every {
+		t.Errorf("%d signs, and it is trusted for %s longer", n, later)
 	}
 }
 
@@ -420,55 +421,45 @@ func TestLostLock(t *testing.T) {
 		want error
 	}{"removed": {"", ErrUnlocked}, "another's": {"lock-two", ErrDeposed}} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlace(t)
-			told := make(chan error, 1)
-			w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now(), Lock: "lock-one"}, Beat{Every: 10 * time.Millisecond, GiveUp: time.Minute}, func(err error) { told <- err })
-			must(t, err)
-			defer w.Stop()
-			_, err = p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
-			must(t, err)
-			w.Locked()
-			select {
-			case err := <-told:
-				t.Fatalf("told %v", err)
-			case <-time.After(100 * time.Millisecond):
-			}
-			must(t, p.Unlock(t.Context(), net, "lock-one"))
-			if c.lock != "" {
-				_, err = p.Lock(t.Context(), net, state.Lock{ID: c.lock})
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t)
+				w, told := p.watched()
+				_, err := p.Lock(t.Context(), net, state.Lock{ID: "lock-one"})
 				must(t, err)
-			}
-			select {
-			case err := <-told:
-				// Between the two, nobody has it.
-				if between := c.lock != "" && errors.Is(err, ErrUnlocked); !errors.Is(err, c.want) && !between {
+				w.Locked()
+				time.Sleep(5*DefaultBeat.Every + time.Second)
+				select {
+				case err := <-told:
+					t.Fatalf("told %v", err)
+				default:
+				}
+				must(t, p.Unlock(t.Context(), net, "lock-one"))
+				if c.lock != "" {
+					_, err = p.Lock(t.Context(), net, state.Lock{ID: c.lock})
+					must(t, err)
+				}
+				if err := <-told; !errors.Is(err, c.want) {
 					t.Errorf("told %v", err)
 				}
-			case <-time.After(5 * time.Second):
-				t.Error("it is not told")
-			}
+				must(t, w.Abandon(t.Context()))
+			})
 		})
 	}
 }
 
 // What cannot be kept stops the run; what was not kept is in the last attempt.
-func TestEntriesThatAreNotKept(t *testing.T) {
+func TestEntriesThatAreNotKept(t *testing.T) { synctest.Test(t, testEntriesThatAreNotKept) }
+
+func testEntriesThatAreNotKept(t *testing.T) {
 	p := newPlace(t)
-	told := make(chan error, 1)
-	w, err := Open(t.Context(), p.Store, p.identity.Recipients(), net, Header{ID: "one", Started: time.Now()}, DefaultBeat, func(err error) { told <- err })
-	must(t, err)
+	w, told := p.watched()
 	p.failing(func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusForbidden)
 		return true
 	})
 	w.Add(Entry{Kind: Start, Address: "a.b", Action: "create"})
-	select {
-	case err := <-told:
-		if !strings.Contains(err.Error(), "write the journal") {
-			t.Errorf("told %v", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("it is not told")
+	if err := <-told; !strings.Contains(err.Error(), "write the journal") {
+		t.Errorf("told %v", err)
 	}
 	p.failing(func(http.ResponseWriter, *http.Request) bool { return false })
 	must(t, w.Abandon(context.WithoutCancel(t.Context())))

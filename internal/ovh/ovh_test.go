@@ -134,9 +134,8 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	account.api.Timeout = 50 * time.Millisecond
-	begin := time.Now()
-	if d, err := account.Get(t.Context(), project, "postgresql", id); err == nil || time.Since(begin) > 20*time.Second {
-		t.Errorf("%+v, %v after %s", d, err, time.Since(begin))
+	if d, err := account.Get(t.Context(), project, "postgresql", id); err == nil {
+		t.Errorf("%+v", d)
 	}
 }
 

@@ -364,7 +364,7 @@ func TestEndsWithContext(t *testing.T) {
 		"a host":  func(ctx context.Context) error { _, err := Dial(ctx, host, operator); return err },
 		"a proxy": func(ctx context.Context) error { _, err := Dial(ctx, proxied, operator); return err },
 		"a wait": func(ctx context.Context) error {
-			_, err := WaitForSSH(ctx, host, operator, Patience{Attempts: 5, Every: time.Minute}, func(string) {})
+			_, err := WaitForSSH(ctx, host, operator, Patience{Attempts: 1000, Every: time.Minute}, func(string) {})
 			return err
 		},
 		"a command": func(ctx context.Context) error {
@@ -380,10 +380,9 @@ func TestEndsWithContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			begun := time.Now()
 			err := f(ctx)
-			if err == nil || time.Since(begun) > 3*time.Second {
-				t.Errorf("it ends after %s with %v", time.Since(begun), err)
+			if err == nil {
+				t.Error("it ends without an error")
 			}
 			if name == "a host" && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("it does not say why it ends: %v", err)

@@ -27,7 +27,8 @@ type S3 struct {
 	Region    string
 	AccessKey string
 	SecretKey string
-	Timeout   time.Duration // per request; 0 means 30 s
+	Timeout   time.Duration     // per request; 0 means 30 s
+	Transport http.RoundTripper // for tests; nil means the network
 }
 
 // requestTimeout bounds one request, including its response; the largest object is a state. Callers
@@ -46,7 +47,11 @@ type Store struct {
 
 // Open returns a client. It does not connect yet.
 func Open(c S3) *Store {
-	bounded := awshttp.NewBuildableClient().WithTimeout(cmp.Or(c.Timeout, requestTimeout))
+	timeout := cmp.Or(c.Timeout, requestTimeout)
+	var bounded s3.HTTPClient = awshttp.NewBuildableClient().WithTimeout(timeout)
+	if c.Transport != nil {
+		bounded = &http.Client{Transport: c.Transport, Timeout: timeout}
+	}
 	client := func(attempts int) *s3.Client {
 		return s3.New(s3.Options{
 			HTTPClient:       bounded,

@@ -21,6 +21,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
+	"slipway/internal/testkit/memory"
 )
 
 const Key = "test/test.tfstate"
@@ -29,7 +30,7 @@ const Key = "test/test.tfstate"
 type Desk struct {
 	*layer.Layer
 	T     *testing.T
-	URL   string                                            // URL of the store
+	URL   string                                            // URL of the store, if it has one
 	Fault func(w http.ResponseWriter, r *http.Request) bool // reports whether it has responded
 }
 
@@ -37,14 +38,34 @@ type Desk struct {
 func New(t *testing.T) *Desk {
 	t.Helper()
 	d := &Desk{T: t}
+	server := httptest.NewServer(d.store())
+	t.Cleanup(server.Close)
+	d.URL = server.URL
+	d.furnish(state.S3{Endpoint: server.URL})
+	return d
+}
+
+// NewInMemory is New for a test whose clock is testing/synctest's.
+func NewInMemory(t *testing.T) *Desk {
+	t.Helper()
+	d := &Desk{T: t}
+	d.furnish(state.S3{Endpoint: "http://store.invalid", Transport: memory.Transport(d.store())})
+	return d
+}
+
+// store is the store's side, with the desk's faults.
+func (d *Desk) store() http.Handler {
 	s3 := gofakes3.New(s3mem.New()).Server()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if d.Fault == nil || !d.Fault(w, r) {
 			s3.ServeHTTP(w, r)
 		}
-	}))
-	t.Cleanup(server.Close)
-	d.URL = server.URL
+	})
+}
+
+func (d *Desk) furnish(store state.S3) {
+	t := d.T
+	t.Helper()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +80,14 @@ func New(t *testing.T) *Desk {
 	})
 	r.Environment = &environment.Environment{Name: "test", Layers: []environment.Layer{{Path: "."}}}
 	r.Identity, r.Recipients = identity, identity.Recipients()
-	r.Store = state.Open(state.S3{Bucket: "state", Endpoint: server.URL, Region: "us-east-1", AccessKey: "key", SecretKey: "secret"})
-	bucket, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+"/state", nil)
+	store.Bucket, store.Region, store.AccessKey, store.SecretKey = "state", "us-east-1", "key", "secret"
+	r.Store = state.Open(store)
+	bucket, err := http.NewRequestWithContext(t.Context(), http.MethodPut, store.Endpoint+"/state", nil)
 	must.Do(t, err)
-	response, err := http.DefaultClient.Do(bucket)
+	response, err := (&http.Client{Transport: store.Transport}).Do(bucket)
 	must.Do(t, err)
 	must.Do(t, response.Body.Close())
 	d.Layer = &layer.Layer{Run: r, Name: "test", Key: Key, Row: &run.LayerResult{}, Dir: t.TempDir()}
-	return d
 }
 
 // Opened returns the desk's run with its environment opened.

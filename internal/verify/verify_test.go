@@ -381,10 +381,9 @@ func TestHTTPSAgain(t *testing.T) {
 	_, err := s.Check(t.Context(), HTTPS)
 	must.Do(t, err)
 	s = newSystem(t)
-	s.Settings.Roots, s.Times.Start = "", time.Minute
-	begin := time.Now()
-	if _, err := s.Check(t.Context(), HTTPS); err == nil || time.Since(begin) > 10*time.Second {
-		t.Errorf("it ends after %s with %v", time.Since(begin), err)
+	s.Settings.Roots, s.Times.Start = "", 24*time.Hour
+	if _, err := s.Check(t.Context(), HTTPS); err == nil {
+		t.Error("it passes")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/terraform-json"
 
@@ -102,9 +101,8 @@ func TestServersFail(t *testing.T) {
 	d.Credentials["OS_PASSWORD"] = ""
 	must.Refuse(t, showMachines(t.Context(), d.Run, []machines.Machine{one}, nil), "have no OS_PASSWORD", "")
 	d.Credentials["OS_AUTH_URL"], d.Credentials["OS_PASSWORD"] = "http://127.0.0.1:9/", "word"
-	began := time.Now()
-	if err := showMachines(t.Context(), d.Run, []machines.Machine{one}, nil); err == nil || time.Since(began) > time.Minute {
-		t.Errorf("got %v after %s", err, time.Since(began))
+	if err := showMachines(t.Context(), d.Run, []machines.Machine{one}, nil); err == nil {
+		t.Error("servers were shown")
 	}
 }
 
