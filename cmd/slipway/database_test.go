@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ovh/go-ovh/ovh"
 
 	"slipway/dev/cloudsim/faults"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 const databaseProject = "0123456789abcdef0123456789abcdef"
@@ -146,12 +146,7 @@ func TestBlackBoxDatabaseStatus(t *testing.T) {
 	if err := s.account().Delete(clustersPath+"/"+made.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 500 {
-		if len(s.clusters()) == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	soon.Wait(t, "the cluster is gone", func() bool { return len(s.clusters()) == 0 })
 	s.run("status").must(t, run.Done).says(t, "test-postgresql  gone             module.database.ovh_cloud_project_database.postgresql\n")
 }
 

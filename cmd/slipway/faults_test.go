@@ -19,6 +19,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 const one = `resource "terraform_data" "one" { input = "one" }`
@@ -210,12 +211,7 @@ func TestBlackBoxTwoApplies(t *testing.T) {
 	var group sync.WaitGroup
 	first := make(chan ended, 1)
 	group.Go(func() { first <- p.run("apply", func(o *call) { o.ID = "the-first" }) })
-	for range 600 {
-		if lock, err := p.bucket().ReadLock(t.Context(), "test/test.tfstate"); err != nil || lock != nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	soon.Wait(t, "the first has its lock", p.isLocked)
 	second := p.run("apply").must(t, run.BadInput).says(t, "the state of test is in use by run the-first (apply, started", "hint: dagger call unlock --env=test")
 	p.run("unlock").must(t, run.BadInput).says(t, "locked by", "run the-first (apply, started", "is alive")
 	p.run("recover").must(t, run.BadInput).says(t, "is alive")

@@ -29,6 +29,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // TestMain runs a stage instead of the tests where a test asks for it by
@@ -167,7 +168,27 @@ type ended struct {
 type call struct {
 	run.Options
 	Stage string
-	Flags []string // of the command
+	Flags []string        // of the command
+	over  <-chan struct{} // closed when it has ended; only of runWhile
+}
+
+// when runs do as soon as happened is true. If the command ends before, that is an error.
+func (o call) when(t *testing.T, what string, happened func() bool, do func()) {
+	t.Helper()
+	over := false
+	soon.Wait(t, what, func() bool {
+		select {
+		case <-o.over:
+			over = true
+		default:
+		}
+		return happened() || over
+	})
+	if over {
+		t.Errorf("%s ended before this happened: %s", o.Stage, what)
+		return
+	}
+	do()
 }
 
 func (o *call) add(flag string) { o.Flags = append(o.Flags, flag) }
@@ -218,8 +239,11 @@ func (p *project) runWhile(stage string, f func(call), change ...func(*call)) en
 	p.t.Helper()
 	var group sync.WaitGroup
 	defer group.Wait()
+	over := make(chan struct{})
+	defer close(over)
 	return p.run(stage, append(change, func(o *call) {
 		chosen := *o
+		chosen.over = over
 		group.Go(func() { f(chosen) })
 	})...)
 }

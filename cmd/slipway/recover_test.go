@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,21 +67,13 @@ func dead(o *call) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
 // has no memory left.
 func killTofu(t *testing.T, o call, trace string, n int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Error("there is no tofu to kill")
-			return
-		}
+	o.when(t, "tofu is killed", func() bool {
 		text, _ := os.ReadFile(trace)
 		if strings.Count(string(text), "\n") < n {
-			continue
+			return false
 		}
-		for _, pid := range tofus(o.Work) {
-			if syscall.Kill(pid, syscall.SIGKILL) == nil {
-				return
-			}
-		}
-	}
+		return slices.ContainsFunc(tofus(o.Work), func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) == nil })
+	}, func() {})
 }
 
 // tofu alone dies: what it had made is in no state. The journal stays, and so does the
@@ -278,18 +271,11 @@ func TestBlackBoxSilentRun(t *testing.T) {
 			p := newProject(t, slow)
 			p.run("bootstrap").must(t, run.Done)
 			p.object("test/test.tfstate.tflock2", `{"ID":"other","Who":"somebody"}`)
-			began := time.Now()
 			e := p.runWhile("apply", func(o call) {
-				for len(tofus(o.Work)) == 0 || !p.isLocked() {
-					time.Sleep(20 * time.Millisecond)
-				}
-				p.store.failing(c.fault(p))
+				o.when(t, "the apply works", func() bool { return len(tofus(o.Work)) > 0 && p.isLocked() }, func() { p.store.failing(c.fault(p)) })
 			}, func(o *call) { o.Beat = journal.Beat{Every: 500 * time.Millisecond, GiveUp: 5 * time.Second} })
 			p.store.failing(nil)
 			e.must(t, run.Failed).says(t, c.says)
-			if d := time.Since(began); name == "deposed" && d > 30*time.Second {
-				t.Errorf("it took %s", d)
-			}
 		})
 	}
 }

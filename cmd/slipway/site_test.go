@@ -20,6 +20,7 @@ import (
 
 	"slipway/internal/journal"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // ansibleRoot has Ansible, Python and an SSH server of Debian 13: dev/fetch-tools puts it there.
@@ -258,16 +259,14 @@ SetEnv HOME=%[3]s
 			t.Logf("sshd at port %d:\n%s", h.port, h.log.String())
 		}
 	})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	soon.Wait(t, "sshd listens", func() bool {
 		c, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(h.port)))
 		if err == nil {
 			_ = c.Close()
-			return h
 		}
-		if time.Now().After(end) {
-			t.Fatalf("sshd does not listen: %v\n%s", err, h.log.String())
-		}
-	}
+		return err == nil
+	})
+	return h
 }
 
 // line is one of known_hosts.

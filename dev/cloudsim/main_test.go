@@ -16,6 +16,8 @@ import (
 	gopherstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/ovh/go-ovh/ovh"
+
+	"slipway/internal/testkit/soon"
 )
 
 // asProgram lets the test binary be the program itself, so that it can be killed.
@@ -45,13 +47,13 @@ func program(t *testing.T, data, address string) (kill func()) {
 	lines := bufio.NewScanner(errors)
 	for lines.Scan() && !strings.Contains(lines.Text(), "serving on") {
 	}
-	for range 500 { // it says so just before it listens
-		if response, err := http.Get("http://" + address + "/-/servers"); err == nil {
+	soon.Wait(t, "cloudsim listens", func() bool { // it says so just before
+		response, err := http.Get("http://" + address + "/-/servers")
+		if err == nil {
 			_ = response.Body.Close()
-			break
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil
+	})
 	return func() {
 		_ = cmd.Process.Signal(syscall.SIGKILL)
 		_ = cmd.Wait() // it was killed

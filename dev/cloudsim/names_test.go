@@ -17,6 +17,7 @@ import (
 	"slipway/dev/cloudsim/acme"
 	"slipway/dev/cloudsim/machine"
 	"slipway/dev/cloudsim/managed"
+	"slipway/internal/testkit/soon"
 )
 
 // get returns what is at url.
@@ -49,13 +50,13 @@ func TestNames(t *testing.T) {
 		}
 	})
 	url := "http://" + address
-	for range 100 {
-		if response, err := http.Get(url + "/-/servers"); err == nil {
+	soon.Wait(t, "cloudsim listens", func() bool {
+		response, err := http.Get(url + "/-/servers")
+		if err == nil {
 			response.Body.Close()
-			break
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil
+	})
 	ask := func(name string) (rcode int, address string) {
 		t.Helper()
 		question := new(dns.Msg)
@@ -87,16 +88,14 @@ func TestNames(t *testing.T) {
 		"version": "17", "plan": "essential", "nodesPattern": map[string]any{"flavor": "db1-4", "number": 1, "region": "SIM"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 500 {
-		if text := get(t, url+managed.Path+"one"); strings.Contains(text, `"domain"`) {
-			_, rest, _ := strings.Cut(text, `"domain":"`)
-			domain, _, _ := strings.Cut(rest, `"`)
-			if _, at := ask(domain); at != "127.0.0.1" {
-				t.Errorf("%s is at %q", domain, at)
-			}
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	domain := ""
+	soon.Wait(t, "the cluster has a domain", func() bool {
+		_, rest, found := strings.Cut(get(t, url+managed.Path+"one"), `"domain":"`)
+		domain, _, _ = strings.Cut(rest, `"`)
+		return found
+	})
+	if _, at := ask(domain); at != "127.0.0.1" {
+		t.Errorf("%s is at %q", domain, at)
 	}
 	for _, name := range []string{"", "www"} {
 		if err := databases.Post("/domain/zone/example.org/record", map[string]any{"fieldType": "A", "subDomain": name, "target": "192.0.2.1"}, nil); err != nil {

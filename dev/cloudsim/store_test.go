@@ -11,7 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"slipway/internal/testkit/soon"
 )
 
 func freeAddress(t *testing.T) string {
@@ -40,15 +41,14 @@ func start(t *testing.T, data string) (url string, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	for range 100 {
-		if connection, err := net.Dial("tcp", address); err == nil {
+	soon.Wait(t, "cloudsim listens", func() bool {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
 			_ = connection.Close()
-			return "http://" + address, stop
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("cloudsim does not answer")
-	return "", nil
+		return err == nil
+	})
+	return "http://" + address, stop
 }
 
 func do(t *testing.T, method, url, body string, header ...string) int {

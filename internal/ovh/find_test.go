@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"slipway/dev/cloudsim/faults"
+	"slipway/internal/testkit/soon"
 )
 
 // What may have been made is found by its place, its name and its time.
@@ -61,17 +62,14 @@ func TestFind(t *testing.T) {
 		var got []string
 		var looked bool
 		var err error
-		for range 500 { // a database is listed when it is made
+		soon.Wait(t, "the database is listed", func() bool { // when it is made
 			var undated []string
 			got, undated, looked, err = account.Find(t.Context(), c.kind, c.values, c.since)
 			for _, id := range undated {
 				got = append(got, "?"+id)
 			}
-			if err != nil || len(got) > 0 || c.want == "" {
-				break
-			}
-			time.Sleep(4 * time.Millisecond)
-		}
+			return err != nil || len(got) > 0 || c.want == ""
+		})
 		if err != nil || strings.Join(got, " ") != c.want || looked == strings.Contains(name, "not known") {
 			t.Errorf("%s: %v, %v, %v", name, got, looked, err)
 		}

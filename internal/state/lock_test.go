@@ -5,6 +5,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"slipway/internal/testkit/soon"
 	"slipway/internal/tofu"
 )
 
@@ -41,17 +43,18 @@ func TestBlackBoxLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	const key = "test/test.tfstate"
-	const root = `terraform {
+	gate := filepath.Join(forTools(t), "gate")
+	root := fmt.Sprintf(`terraform {
   backend "s3" {}
 }
 
 resource "terraform_data" "slow" {
   input = "canary-value-in-the-state"
   provisioner "local-exec" {
-    command = "sleep 4"
+    command = "until [ -e %q ]; do sleep 0.02; done"
   }
 }
-`
+`, gate)
 	environment := append(bucket.Environment(), "PATH="+os.Getenv("PATH"), "TF_ENCRYPTION="+encryption(t, good, ""))
 	runner := func() tofu.Runner {
 		dir := forTools(t)
@@ -77,7 +80,7 @@ resource "terraform_data" "slow" {
 			t.Fatalf("plan: exit code %d", code)
 		}
 	}
-	applied := make(chan int, 1)
+	begin, applied := time.Now(), make(chan int, 1)
 	go func() {
 		code, err := first.Run(t.Context(), io.Discard, tofu.Apply{Plan: "plan"}.Args()...)
 		if err != nil {
@@ -86,19 +89,23 @@ resource "terraform_data" "slow" {
 		applied <- code
 	}()
 	var lock *Lock
-	for end := time.Now().Add(30 * time.Second); lock == nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	soon.Wait(t, "the first has its lock", func() bool {
 		var err error
 		if lock, err = store.ReadLock(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if lock == nil || lock.Operation != "OperationTypeApply" || lock.Who == "" || time.Since(lock.Created) > time.Minute {
+		return lock != nil
+	})
+	if lock.Operation != "OperationTypeApply" || lock.Who == "" || lock.Created.Before(begin) || lock.Created.After(time.Now()) {
 		t.Fatalf("the lock while an apply works: %+v", lock)
 	}
 	var messages []string
 	code, err := second.Events(t.Context(), func(e tofu.Event) { messages = append(messages, e.Diagnostic.Detail) }, func([]byte) {}, tofu.Apply{Plan: "plan"}.Args()...)
 	if err != nil || code != tofu.ExitError || !strings.Contains(strings.Join(messages, "\n"), lock.ID) {
 		t.Errorf("the second: exit code %d, %v; it does not name the lock %s:\n%s", code, err, lock.ID, messages)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if code := <-applied; code != tofu.ExitOK {
 		t.Fatalf("apply: exit code %d", code)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
@@ -14,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"slipway/dev/cloudsim/openstack"
+	"slipway/internal/testkit/soon"
 )
 
 func (c *cloud) flavor(name string) string {
@@ -60,27 +60,23 @@ func (c *cloud) get(id string) *servers.Server {
 // await waits until the server has that status.
 func (c *cloud) await(id, status string) *servers.Server {
 	c.t.Helper()
-	for range 5000 {
-		if s := c.get(id); s.Status == status && s.TaskState == "" {
-			return s
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
-	c.t.Fatalf("the server is %s and not %s", c.get(id).Status, status)
-	return nil
+	var s *servers.Server
+	soon.Wait(c.t, "the server is "+status, func() bool {
+		s = c.get(id)
+		return s.Status == status && s.TaskState == ""
+	})
+	return s
 }
 
 // gone waits until the server no longer exists.
 func (c *cloud) gone(id string) {
 	c.t.Helper()
-	for range 5000 {
-		if _, err := servers.Get(c.t.Context(), c.compute, id).Extract(); err != nil {
-			refused(c.t, err, http.StatusNotFound)
-			return
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
-	c.t.Fatal("the server is still there")
+	var err error
+	soon.Wait(c.t, "the server is gone", func() bool {
+		_, err = servers.Get(c.t.Context(), c.compute, id).Extract()
+		return err != nil
+	})
+	refused(c.t, err, http.StatusNotFound)
 }
 
 func extNet(c *cloud) []servers.Network {

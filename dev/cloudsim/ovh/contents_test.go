@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"slipway/internal/testkit/soon"
 )
 
 // A user's password is returned once, and again when it is reset.
@@ -54,12 +55,7 @@ func TestDatabase(t *testing.T) {
 	c := fresh(t)
 	path := c.cluster() + "/database"
 	made := c.post(path, object{"name": "app"})
-	for range 5000 {
-		if len(c.ids(path)) == 2 {
-			break
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
+	soon.Wait(t, "the database is listed", func() bool { return len(c.ids(path)) == 2 })
 	if d := c.get(path + "/" + made.ID); d.Name != "app" || d.Default {
 		t.Errorf("%+v", d)
 	}

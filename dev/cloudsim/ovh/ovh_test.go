@@ -13,6 +13,7 @@ import (
 
 	"slipway/dev/cloudsim/faults"
 	"slipway/dev/cloudsim/ovh"
+	"slipway/internal/testkit/soon"
 )
 
 // Most tests wait until something is over; pace is how long that takes. Those that
@@ -128,26 +129,18 @@ func (c *cloud) ids(path string) (ids []string) {
 // await waits until what is at path has that status.
 func (c *cloud) await(path, status string) {
 	c.t.Helper()
-	for range 5000 {
-		if c.get(path).Status == status {
-			return
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
-	c.t.Fatalf("%s is %s and not %s", path, c.get(path).Status, status)
+	soon.Wait(c.t, path+" is "+status, func() bool { return c.get(path).Status == status })
 }
 
 // gone waits until nothing is at path.
 func (c *cloud) gone(path string) {
 	c.t.Helper()
-	for range 5000 {
-		if err := c.Get(path, nil); err != nil {
-			refused(c.t, err, http.StatusNotFound)
-			return
-		}
-		time.Sleep(4 * time.Millisecond)
-	}
-	c.t.Fatalf("%s is still there", path)
+	var err error
+	soon.Wait(c.t, path+" is gone", func() bool {
+		err = c.Get(path, nil)
+		return err != nil
+	})
+	refused(c.t, err, http.StatusNotFound)
 }
 
 func refused(t *testing.T, err error, status int) {
