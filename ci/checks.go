@@ -49,7 +49,8 @@ func (m *Slipway) Lint(ctx context.Context) (string, error) {
 	}
 	program := golang.
 		WithEnvVariable("GOBIN", "/bin-of-tflint").
-		WithExec([]string{"go", "install", "-trimpath", "-ldflags=-s -w", tflint}).
+		// Of the layer, only the program is needed.
+		WithExec([]string{"sh", "-c", "go install -trimpath -ldflags='-s -w' " + tflint + " && go clean -cache -modcache"}).
 		File("/bin-of-tflint/tflint")
 	t.container = t.container.WithFile("/usr/local/bin/tflint", program)
 	return t.check(ctx, "lint")
