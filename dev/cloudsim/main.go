@@ -20,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -66,13 +67,13 @@ func main() {
 	if *data == "" || flag.NArg() > 0 {
 		log.Fatal("error: --data and a folder are required\ncloudsim: hint: cloudsim --data /tmp/cloudsim")
 	}
-	if err := serve(ctx, *data, *listen, *names); err != nil {
+	if err := serve(ctx, *data, *listen, *names, func(at, _ string) { log.Printf("serving on %s", at) }); err != nil {
 		log.Fatalf("error: %v", err)
 	}
 }
 
-// serve runs until ctx ends.
-func serve(ctx context.Context, data, listen, names string) error {
+// serve runs until ctx ends. Once it listens, it tells serving its address and that of the name server.
+func serve(ctx context.Context, data, listen, names string, serving func(at, names string)) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
@@ -130,13 +131,12 @@ func serve(ctx context.Context, data, listen, names string) error {
 	desk := &managed.Desk{Clusters: databases.Instances, Sources: sources(rack)}
 	roots := &acme.Bundle{Path: filepath.Join(data, "acme-roots.pem")}
 	if names != "" {
-		if err := serveNames(ctx, names, rack, desk, databases); err != nil {
+		if names, err = serveNames(ctx, names, rack, desk, databases); err != nil {
 			return err
 		}
 	}
 	logged := logged(requests, services)
 	server := &http.Server{
-		Addr: listen,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.Method == http.MethodConnect:
@@ -153,12 +153,16 @@ func serve(ctx context.Context, data, listen, names string) error {
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return err
+	}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	log.Printf("serving on %s", listen)
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	serving(listener.Addr().String(), names)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -10,14 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	gopherstack "github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/ovh/go-ovh/ovh"
-
-	"slipway/internal/testkit/soon"
 )
 
 // asProgram lets the test binary be the program itself, so that it can be killed.
@@ -33,9 +30,9 @@ func TestMain(m *testing.M) {
 
 // program runs cloudsim on data as a process of its own until kill ends it, which
 // lets it do nothing more.
-func program(t *testing.T, data, address string) (kill func()) {
+func program(t *testing.T, data string) (url string, kill func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "--data", data, "--listen", address)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "--data", data, "--listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	errors, err := cmd.StderrPipe()
 	if err != nil {
@@ -45,16 +42,12 @@ func program(t *testing.T, data, address string) (kill func()) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(errors)
-	for lines.Scan() && !strings.Contains(lines.Text(), "serving on") {
-	}
-	soon.Wait(t, "cloudsim listens", func() bool { // it says so just before
-		response, err := http.Get("http://" + address + "/-/servers")
-		if err == nil {
-			_ = response.Body.Close()
+	for url == "" && lines.Scan() {
+		if _, address, ok := strings.Cut(lines.Text(), "serving on "); ok {
+			url = "http://" + address
 		}
-		return err == nil
-	})
-	return func() {
+	}
+	return url, func() {
 		_ = cmd.Process.Signal(syscall.SIGKILL)
 		_ = cmd.Wait() // it was killed
 	}
@@ -78,9 +71,8 @@ func neutron(t *testing.T, url string) *gophercloud.ServiceClient {
 // What both clouds answered for is there after the program was killed, and nothing
 // else.
 func TestKill(t *testing.T) {
-	data, address := t.TempDir(), freeAddress(t)
-	url := "http://" + address
-	kill := program(t, data, address)
+	data := t.TempDir()
+	url, kill := program(t, data)
 	openstack := neutron(t, url)
 	databases, err := ovh.NewClient(url+"/-/ovh", "application", "cloudsim-application-secret", "consumer")
 	if err != nil {
@@ -92,10 +84,12 @@ func TestKill(t *testing.T) {
 		"version": "17", "plan": "essential", "nodesPattern": map[string]any{"flavor": "db1-4", "number": 1, "region": "SIM"}}, &cluster); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(300*time.Millisecond, kill)
+	killed := make(chan struct{})
 	asked := 0
 	for {
-		asked++
+		if asked++; asked == 20 { // while requests are under way
+			go func() { kill(); close(killed) }()
+		}
 		n, err := networks.Create(t.Context(), openstack, networks.CreateOpts{Name: "private"}).Extract()
 		if err != nil {
 			break
@@ -103,8 +97,10 @@ func TestKill(t *testing.T) {
 		answered[n.ID] = true
 	}
 	t.Logf("%d networks were made before it was killed", len(answered))
+	<-killed
 
-	defer program(t, data, address)()
+	url, kill = program(t, data)
+	defer kill()
 	pages, err := networks.List(neutron(t, url), networks.ListOpts{Name: "private"}).AllPages(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +114,9 @@ func TestKill(t *testing.T) {
 	}
 	if len(answered) > 0 {
 		t.Errorf("lost: %v", answered)
+	}
+	if databases, err = ovh.NewClient(url+"/-/ovh", "application", "cloudsim-application-secret", "consumer"); err != nil {
+		t.Fatal(err)
 	}
 	if err := databases.Get("/cloud/project/slipway/database/postgresql/"+cluster.ID, nil); err != nil {
 		t.Error(err)

@@ -15,11 +15,11 @@ import (
 	"slipway/dev/cloudsim/ovh"
 )
 
-// serveNames starts the name server of the simulated cloud.
-func serveNames(ctx context.Context, address string, rack *machine.Rack, desk *managed.Desk, databases *ovh.Cloud) error {
+// serveNames starts the name server of the simulated cloud, and returns its address.
+func serveNames(ctx context.Context, address string, rack *machine.Rack, desk *managed.Desk, databases *ovh.Cloud) (string, error) {
 	resolvers, err := nameserver.Resolvers("/etc/resolv.conf")
 	if err != nil {
-		return err
+		return "", err
 	}
 	names := &nameserver.Server{
 		Zones:     func() ([]string, []nameserver.Record, error) { return zones(databases) },

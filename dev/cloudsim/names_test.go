@@ -38,25 +38,21 @@ func get(t *testing.T, url string) string {
 // The whole program answers by DNS what its clouds have: a database has the address of the player
 // that asked for it, a zone's name what was published last.
 func TestNames(t *testing.T) {
-	address, names := freeAddress(t), freeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	data := t.TempDir()
-	go func() { done <- serve(ctx, data, address, names) }()
+	done, data := make(chan error, 1), t.TempDir()
+	type addresses struct{ at, names string }
+	serving := make(chan addresses, 1)
+	go func() {
+		done <- serve(ctx, data, "127.0.0.1:0", "127.0.0.1:0", func(at, names string) { serving <- addresses{at, names} })
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	url := "http://" + address
-	soon.Wait(t, "cloudsim listens", func() bool {
-		response, err := http.Get(url + "/-/servers")
-		if err == nil {
-			response.Body.Close()
-		}
-		return err == nil
-	})
+	listening := <-serving
+	url, names := "http://"+listening.at, listening.names
 	ask := func(name string) (rcode int, address string) {
 		t.Helper()
 		question := new(dns.Msg)

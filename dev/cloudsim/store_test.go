@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,29 +10,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"slipway/internal/testkit/soon"
 )
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
-}
 
 // start serves data on a free port until the returned function ends it.
 func start(t *testing.T, data string) (url string, stop func()) {
 	t.Helper()
-	address := freeAddress(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx, data, address, "") }()
+	done, serving := make(chan error, 1), make(chan string, 1)
+	go func() { done <- serve(ctx, data, "127.0.0.1:0", "", func(at, _ string) { serving <- at }) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -41,14 +25,13 @@ func start(t *testing.T, data string) (url string, stop func()) {
 		}
 	})
 	t.Cleanup(stop)
-	soon.Wait(t, "cloudsim listens", func() bool {
-		connection, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = connection.Close()
-		}
-		return err == nil
-	})
-	return "http://" + address, stop
+	select {
+	case at := <-serving:
+		return "http://" + at, stop
+	case err := <-done:
+		t.Fatalf("it does not serve: %v", err)
+		return "", nil
+	}
 }
 
 func do(t *testing.T, method, url, body string, header ...string) int {

@@ -51,7 +51,7 @@ func TestBlackBoxLock(t *testing.T) {
 resource "terraform_data" "slow" {
   input = "canary-value-in-the-state"
   provisioner "local-exec" {
-    command = "until [ -e %q ]; do sleep 0.02; done"
+    command = "until [ -e %s ]; do sleep 0.02; done"
   }
 }
 `, gate)

@@ -4,12 +4,14 @@ package nameserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
@@ -51,16 +53,12 @@ func Resolvers(path string) ([]string, error) {
 	return list, nil
 }
 
-// Start answers on address until ctx ends. It tells failed what goes wrong later.
-func (s *Server) Start(ctx context.Context, address string, failed func(error)) error {
-	packets, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp", address)
+// Start answers on address, by UDP and TCP, until ctx ends, and returns the address: with port 0, the system
+// chooses a port. It tells failed what goes wrong later.
+func (s *Server) Start(ctx context.Context, address string, failed func(error)) (string, error) {
+	packets, streams, err := listen(ctx, address)
 	if err != nil {
-		return err
-	}
-	streams, err := (&net.ListenConfig{}).Listen(ctx, "tcp", packets.LocalAddr().String())
-	if err != nil {
-		packets.Close()
-		return err
+		return "", err
 	}
 	for _, one := range []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: streams, Handler: s}} {
 		go func() {
@@ -73,7 +71,23 @@ func (s *Server) Start(ctx context.Context, address string, failed func(error)) 
 		packets.Close()
 		streams.Close()
 	})
-	return nil
+	return packets.LocalAddr().String(), nil
+}
+
+// listen takes the same port of UDP and TCP.
+func listen(ctx context.Context, address string) (packets net.PacketConn, streams net.Listener, err error) {
+	for { // with port 0, until a port of UDP is also free for TCP
+		if packets, err = (&net.ListenConfig{}).ListenPacket(ctx, "udp", address); err != nil {
+			return nil, nil, err
+		}
+		if streams, err = (&net.ListenConfig{}).Listen(ctx, "tcp", packets.LocalAddr().String()); err == nil {
+			return packets, streams, nil
+		}
+		packets.Close()
+		if _, port, _ := net.SplitHostPort(address); port != "0" || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, nil, err
+		}
+	}
 }
 
 // ServeDNS answers one question.

@@ -3,7 +3,6 @@ package nameserver
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -17,15 +16,8 @@ func serve(t *testing.T, s *Server) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
+	address, err := s.Start(ctx, "127.0.0.1:0", func(err error) { t.Error(err) })
 	if err != nil {
-		t.Fatal(err)
-	}
-	address := probe.LocalAddr().String()
-	if err := probe.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(ctx, address, func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	return address
@@ -51,11 +43,7 @@ func ask(t *testing.T, address, network, name, kind string) string {
 // upstream is a resolver of the world outside.
 func upstream(t *testing.T) string {
 	t.Helper()
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	streams, err := net.Listen("tcp", packets.LocalAddr().String())
+	packets, streams, err := listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
