@@ -92,7 +92,7 @@ func TestBenchWarm(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{init, tofu.Plan{Out: saved}.Args(), tofu.ShowPlanArgs(saved)} {
-				cmd := exec.Command(filepath.Join(repository, ".slipway", "bin", "tofu"), args...)
+				cmd := exec.CommandContext(t.Context(), filepath.Join(repository, ".slipway", "bin", "tofu"), args...)
 				cmd.Dir, cmd.Env = dir, env
 				var out bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &out, &out

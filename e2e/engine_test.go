@@ -14,10 +14,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // noEngine hides the engine that the other tests use.
@@ -35,11 +37,11 @@ func newSpareEngine(t *testing.T) spareEngine {
 	needOwnEngine(t)
 	built := filepath.Join(cacheDir(t), "products")
 	// On the same file system, for the links.
-	cache, err := os.MkdirTemp(filepath.Dir(cacheDir(t)), "slipway-e2e-")
+	cache, err := os.MkdirTemp(filepath.Dir(cacheDir(t)), "slipway-e2e-") //nolint:forbidigo // on the file system of the cache, for the links
 	if err != nil {
 		t.Fatal(err)
 	}
-	runDir, err := os.MkdirTemp("/run", "slipway-e2e-")
+	runDir, err := os.MkdirTemp("/run", "slipway-e2e-") //nolint:forbidigo // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +116,26 @@ func needOwnEngine(t *testing.T) {
 	}
 }
 
+// lastPort is the port that was given out last.
+var lastPort atomic.Int32
+
+func init() { lastPort.Store(20_000 + int32(os.Getpid())%5000) }
+
+// freePort returns a port for a program that cannot choose one itself. The kernel gives none below 32768 to
+// a connection, so nothing takes it by chance before that program does.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := int(lastPort.Add(1))
+		if port >= 32768 {
+			t.Fatal("no port from 20000 to 32767 is free")
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			_ = listener.Close()
+			return port
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // hostState is what an engine could leave behind on the host.
@@ -331,13 +345,11 @@ func TestDamagedCache(t *testing.T) {
 	testkit.Deep(t, "it builds an image three times")
 	e := newSpareEngine(t)
 	e.damage(t)
-	killed := exec.Command(filepath.Join(repository, ".slipway", "engine"), "up")
+	killed := exec.CommandContext(t.Context(), filepath.Join(repository, ".slipway", "engine"), "up")
 	killed.Dir, killed.Env = e.checkout, append(os.Environ(), e.env...)
 	var log bytes.Buffer
 	killed.Stderr = &log
-	if err := killed.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Start(t, killed)
 	ended := make(chan struct{})
 	go func() {
 		_ = killed.Wait()
@@ -345,13 +357,14 @@ func TestDamagedCache(t *testing.T) {
 	}()
 	// Killed when the packages are unpacked and about to be configured.
 	dpkg := filepath.Join(e.cache, "scratch", "debian-*", "mmdebstrap.*", "usr", "bin", "dpkg")
-	for len(glob(t, dpkg)) == 0 {
+	soon.Wait(t, "the packages are unpacked", func() bool {
 		select {
 		case <-ended:
 			t.Fatalf("up ended before it could be killed: %s\n%s", killed.ProcessState, log.String())
-		case <-time.After(100 * time.Millisecond):
+		default:
 		}
-	}
+		return len(glob(t, dpkg)) > 0
+	})
 	_ = killed.Process.Kill() // also if it has just ended: its log says so
 	<-ended
 	if mounts := run(t, "findmnt", "--raw", "--noheadings", "-o", "TARGET").must(t).stdout; strings.Contains(mounts, e.cache) {
@@ -460,7 +473,7 @@ func TestEngineRefuses(t *testing.T) {
 // shortTemp is a folder whose path leaves room for a socket.
 func shortTemp(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/run", "slipway-e2e-")
+	dir, err := os.MkdirTemp("/run", "slipway-e2e-") //nolint:forbidigo // as it says
 	if err != nil {
 		t.Fatal(err)
 	}

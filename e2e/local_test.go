@@ -29,6 +29,7 @@ import (
 
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // A checkout is a copy of what a team has: environment local with its modules and
@@ -180,9 +181,7 @@ func (c *checkout) serve(t *testing.T) (stop func(), port string) {
 	cmd.WaitDelay = time.Minute
 	var log bytes.Buffer
 	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Start(t, cmd)
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -192,17 +191,19 @@ func (c *checkout) serve(t *testing.T) (stop func(), port string) {
 		cancel()
 		<-ended
 	}
-	for {
-		if response, err := http.Get("http://127.0.0.1:" + port + "/-/requests"); err == nil {
-			_ = response.Body.Close()
-			return stop, port
-		}
+	soon.Wait(t, "the simulated cloud answers", func() bool {
 		select {
 		case <-ended:
 			t.Fatalf("the simulated cloud does not answer:\n%s", log.String())
-		case <-time.After(100 * time.Millisecond):
+		default:
 		}
-	}
+		response, err := http.Get("http://127.0.0.1:" + port + "/-/requests")
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err == nil
+	})
+	return stop, port
 }
 
 // requests returns what the simulated cloud was asked, from its own log.
@@ -503,13 +504,11 @@ resource "terraform_data" "slow" {
 `)
 	c.allow(t, "programs: [local-exec]")
 	c.call(t, "bootstrap", "--env=local").must(t)
-	cmd := exec.Command("dagger", append(c.args(t), "apply", "--env=local")...)
+	cmd := exec.CommandContext(t.Context(), "dagger", append(c.args(t), "apply", "--env=local")...)
 	cmd.Dir = c.dir
 	read, write := io.Pipe()
 	cmd.Stderr = write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Start(t, cmd)
 	done := 0
 	for scanner := bufio.NewScanner(read); scanner.Scan(); {
 		if strings.Contains(scanner.Text(), "terraform_data.slow") && strings.Contains(scanner.Text(), "create done") {
@@ -526,7 +525,7 @@ resource "terraform_data" "slow" {
 		t.Fatal("the apply was not interrupted")
 	}
 	c.call(t, "recover", "--env=local").refuses(t, "is alive: its last heartbeat was")
-	time.Sleep(65 * time.Second)
+	time.Sleep(65 * time.Second) //nolint:forbidigo // a run without a sign of life for a minute is dead
 	c.call(t, "apply", "--env=local").refuses(t, "was interrupted", "hint: dagger call recover --env=local")
 	// Of what was in flight, nobody can be asked: a person looks, and says so.
 	r := c.call(t, "recover", "--env=local")

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // useEngine does what `eval "$(make -s env)"` does in a shell.
 func useEngine() error {
-	out, err := exec.Command("make", "-s", "-C", repository, "env").Output()
+	out, err := exec.CommandContext(context.Background(), "make", "-s", "-C", repository, "env").Output()
 	if err != nil {
 		return fmt.Errorf("make env: %w", err)
 	}
@@ -47,7 +47,7 @@ func useEngine() error {
 		if !ok {
 			continue
 		}
-		if err := os.Setenv(name, os.ExpandEnv(strings.ReplaceAll(value, `"`, ""))); err != nil {
+		if err := os.Setenv(name, os.ExpandEnv(strings.ReplaceAll(value, `"`, ""))); err != nil { //nolint:forbidigo // for all tests, before the first
 			return err
 		}
 	}

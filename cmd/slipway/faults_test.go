@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"filippo.io/age"
 
@@ -334,12 +333,11 @@ func TestBlackBoxLostState(t *testing.T) {
 			p.store.failing(nil)
 			p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 			from := func(o *call) {
-				o.DeadAfter = time.Second
+				dead(o)
 				if !takesCopy {
 					o.add("--from=" + e.out)
 				}
 			}
-			time.Sleep(2 * time.Second)
 			p.run("recover", from).must(t, run.Done).says(t, "as the state, serial")
 			p.run("recover", from).must(t, run.Done)
 			p.run("plan").must(t, run.Done)

@@ -167,6 +167,12 @@ func killOne(pids []int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) == nil })
 }
 
+func killAll(pids []int) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
 // startIn is start, without a process namespace where only the runner is to die.
 func (k *shooting) startIn(o call, output *bytes.Buffer, container bool) *exec.Cmd {
 	if container {
@@ -176,13 +182,12 @@ func (k *shooting) startIn(o call, output *bytes.Buffer, container bool) *exec.C
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(k.t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = time.Second // what a killed runner leaves behind may hold the pipe
-	if err := cmd.Start(); err != nil {
-		k.t.Fatal(err)
-	}
+	testkit.Start(k.t, cmd)
+	k.t.Cleanup(func() { killAll(processes(o.Work, "terraform-provi")) }) // which nobody else does
 	return cmd
 }
 

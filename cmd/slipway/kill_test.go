@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,6 +16,7 @@ import (
 
 	"slipway/internal/run"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // traced is a root of n resources. Each takes some seconds and leaves a line in a file when it is
@@ -71,16 +71,12 @@ func (p *project) recover(change ...func(*call)) ended {
 	return e.must(p.t, run.Done)
 }
 
-// TestBlackBoxKilled kills applies at random instants, with all that they
-// started. recover then tells what was made, what was in flight and whose lock it
+// TestBlackBoxKilled kills applies with all that they started: one when half of its resources are made and,
+// without -short, 20 at random instants. recover then tells what was made, what was in flight and whose lock it
 // is; after it and an apply, the plan is empty and nothing was made twice.
 func TestBlackBoxKilled(t *testing.T) {
-	testkit.Deep(t, "it kills at random moments")
 	t.Parallel()
 	const kills, resources = 20, 24
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
 	var interrupted, recovered int
 	var lock sync.Mutex
 	// A busy machine is slow: instants are counted from what has been made by then.
@@ -88,9 +84,14 @@ func TestBlackBoxKilled(t *testing.T) {
 		made  int
 		later time.Duration
 	}
-	instants := make([]instant, kills)
-	for i := range instants {
-		instants[i] = instant{random.IntN(resources), time.Duration(random.Int64N(int64(time.Second)))}
+	instants := []instant{{made: resources / 2}}
+	if !testing.Short() {
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		for range kills {
+			instants = append(instants, instant{random.IntN(resources), time.Duration(random.Int64N(int64(time.Second)))})
+		}
 	}
 	t.Run("instants", func(t *testing.T) {
 		for _, instant := range instants {
@@ -100,12 +101,11 @@ func TestBlackBoxKilled(t *testing.T) {
 				p.run("bootstrap").must(t, run.Done)
 
 				cmd := p.start(p.options("apply"), io.Discard)
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-					if text, _ := os.ReadFile(trace); strings.Count(string(text), "\n") >= instant.made {
-						break
-					}
-				}
-				time.Sleep(instant.later)
+				soon.Wait(t, "some are made", func() bool {
+					text, _ := os.ReadFile(trace)
+					return strings.Count(string(text), "\n") >= instant.made
+				})
+				time.Sleep(instant.later) //nolint:forbidigo // it kills at random moments
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
@@ -139,8 +139,8 @@ func TestBlackBoxKilled(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d of %d applies were interrupted, and %d resources taken back", interrupted, kills, recovered)
-	if interrupted < kills/2 || recovered == 0 {
+	t.Logf("%d of %d applies were interrupted, and %d resources taken back", interrupted, len(instants), recovered)
+	if 2*interrupted < len(instants) || recovered == 0 {
 		t.Error("too few applies were interrupted for this to prove anything")
 	}
 }
@@ -151,18 +151,10 @@ func TestBlackBoxStopped(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
 	p := newProject(t, traced(20, trace, "1"))
 	p.run("bootstrap").must(t, run.Done)
-	ctx, stop := context.WithCancel(t.Context())
-	go func() {
-		// Some are made, some have begun, and some have not.
-		for {
-			if _, err := os.Stat(trace); err == nil || ctx.Err() != nil {
-				stop()
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}()
-	p.runContext(ctx, "apply").must(t, run.Failed).says(t, "was stopped")
+	// Some are made, some have begun, and some have not.
+	p.runWhile("apply", func(o call) {
+		o.when(t, "one is made", func() bool { _, err := os.Stat(trace); return err == nil }, o.stop)
+	}).must(t, run.Failed).says(t, "was stopped")
 	p.run("unlock").must(t, run.Done).says(t, "not locked")
 	p.run("apply").must(t, run.Done)
 	p.run("plan").must(t, run.Done)

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +42,10 @@ func TestMain(m *testing.M) {
 			log.Fatal(err)
 		}
 		o.Stdout, o.Stderr = os.Stdout, os.Stderr
-		os.Exit(o.main(context.Background()))
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		code := o.main(ctx)
+		stop()
+		os.Exit(code)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "connect" { // as ssh's ProxyCommand
 		os.Exit(start(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -170,6 +174,7 @@ type call struct {
 	Stage string
 	Flags []string        // of the command
 	over  <-chan struct{} // closed when it has ended; only of runWhile
+	stop  func()          // stops it; only of runWhile
 }
 
 // when runs do as soon as happened is true. If the command ends before, that is an error.
@@ -234,16 +239,18 @@ func (p *project) run(stage string, change ...func(*call)) ended {
 	return p.runContext(p.t.Context(), stage, change...)
 }
 
-// runWhile runs a stage in this process while f runs beside it.
+// runWhile runs a stage in this process while f runs beside it. f can stop it.
 func (p *project) runWhile(stage string, f func(call), change ...func(*call)) ended {
 	p.t.Helper()
 	var group sync.WaitGroup
 	defer group.Wait()
+	ctx, stop := context.WithCancel(p.t.Context())
+	defer stop()
 	over := make(chan struct{})
 	defer close(over)
-	return p.run(stage, append(change, func(o *call) {
+	return p.runContext(ctx, stage, append(change, func(o *call) {
 		chosen := *o
-		chosen.over = over
+		chosen.over, chosen.stop = over, stop
 		group.Go(func() { f(chosen) })
 	})...)
 }
@@ -279,13 +286,11 @@ func (p *project) start(o call, output io.Writer) *exec.Cmd {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.CommandContext(p.t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	testkit.Start(p.t, cmd)
 	return cmd
 }
 

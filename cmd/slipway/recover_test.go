@@ -61,7 +61,10 @@ func TestBlackBoxRecoverImports(t *testing.T) {
 func accounted(addresses string) func(*call) { return func(o *call) { o.add("--seen=" + addresses) } }
 
 // dead has a run taken for dead after a second, and waits for it.
-func dead(o *call) { o.DeadAfter = time.Second; time.Sleep(2 * time.Second) }
+func dead(o *call) {
+	o.DeadAfter = time.Second
+	time.Sleep(2 * time.Second) //nolint:forbidigo // the age of a sign of life counts whole seconds
+}
 
 // killTofu kills the tofu of a run once n resources are made, and nothing else: as when it
 // has no memory left.
@@ -165,7 +168,7 @@ func TestBlackBoxRecoverKilled(t *testing.T) {
 	release()
 	for _, instant := range []time.Duration{300, 1500, 3000, 4500} {
 		cmd := p.start(p.options("recover"), io.Discard)
-		time.Sleep(instant * time.Millisecond)
+		time.Sleep(instant * time.Millisecond) //nolint:forbidigo // it kills at random moments
 		_ = cmd.Process.Kill()
 		if err := cmd.Wait(); err == nil {
 			t.Errorf("recover ended within %d ms, and was not killed", instant)

@@ -105,7 +105,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	keygen := func(name, passphrase string) (private, public string) {
 		t.Helper()
 		file := filepath.Join(keys, name)
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", name, "-f", file).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", name, "-f", file).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return file, strings.TrimSpace(readFile(t, file+".pub"))
@@ -143,7 +143,7 @@ func TestBlackBoxApprove(t *testing.T) {
 	}
 	p.run("apply", seen(planned)).must(t, run.BadInput).says(t, "the signature by alice is not for "+planned.result.Digest).startsNothing(t)
 	// One that ssh-keygen makes will do.
-	cmd := exec.Command("ssh-keygen", "-Y", "sign", "-n", "slipway-plan", "-f", alice)
+	cmd := exec.CommandContext(t.Context(), "ssh-keygen", "-Y", "sign", "-n", "slipway-plan", "-f", alice)
 	cmd.Stdin = strings.NewReader(planned.result.Digest + "\n")
 	signature, err := cmd.Output()
 	if err != nil {

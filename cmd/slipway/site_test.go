@@ -16,9 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"slipway/internal/journal"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/soon"
 )
@@ -127,24 +125,21 @@ func (s *site) deploy(flags ...string) ended { s.t.Helper(); return s.inTrixie("
 
 func (s *site) inTrixie(stage string, flags ...string) ended {
 	s.t.Helper()
-	o := s.call(stage, flags...)
+	return s.runInTrixie(s.call(stage, flags...))
+}
+
+func (s *site) runInTrixie(o call) ended {
+	s.t.Helper()
 	var output bytes.Buffer
 	cmd := s.startDeploy(o, &output)
 	_ = cmd.Wait() // the result says how it ended
 	return s.ending(cmd, o, output.String())
 }
 
-// Times after which a silent run stops and is considered dead, in these tests.
-const (
-	giveUp    = 8 * time.Second
-	deadAfter = 12 * time.Second
-)
-
 func (s *site) call(stage string, flags ...string) call {
 	s.t.Helper()
 	o := s.options(stage)
 	o.Flags = flags
-	o.Beat, o.DeadAfter = journal.Beat{Every: 500 * time.Millisecond, GiveUp: giveUp}, deadAfter
 	return o
 }
 
@@ -181,9 +176,7 @@ func (s *site) startDeploy(o call, output io.Writer) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Start(s.t, cmd)
 	return cmd
 }
 
@@ -200,7 +193,7 @@ mount --bind "$0/etc/group" /etc/group
 mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd
 mount --bind "$0/usr" /usr
 exec "$@"`
-	cmd := exec.Command("sh", append([]string{"-c", script, root}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", script, root}, args...)...)
 	// Not Cloneflags, which would leave the mounts shared with the host's.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	return cmd
@@ -249,16 +242,12 @@ SetEnv HOME=%[3]s
 	}
 	h.server = trixie(t, "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(folder, "sshd_config"))
 	h.server.Stderr = h.log
-	if err := h.server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = h.server.Process.Kill()
-		_ = h.server.Wait()
+	t.Cleanup(func() { // when it has ended
 		if t.Failed() {
 			t.Logf("sshd at port %d:\n%s", h.port, h.log.String())
 		}
 	})
+	testkit.Start(t, h.server)
 	soon.Wait(t, "sshd listens", func() bool {
 		c, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(h.port)))
 		if err == nil {

@@ -11,14 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	client "github.com/ovh/go-ovh/ovh"
 
 	"slipway/dev/cloudsim/ovh"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // A project is a root module that the real OpenTofu works on with the real
@@ -488,7 +489,10 @@ func TestBlackBoxDatabase(t *testing.T) {
 	if err := client.Delete(clusters+"/"+ids[0]+"/ipRestriction/203.0.113.0%2F24", nil); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1100 * time.Millisecond) // until it is gone
+	soon.Wait(t, "the restriction is gone", func() bool {
+		var blocks []string
+		return client.Get(clusters+"/"+ids[0]+"/ipRestriction", &blocks) == nil && !slices.Contains(blocks, "203.0.113.0/24")
+	})
 	if changed := p.plan(); fmt.Sprint(changed) != "[update ovh_cloud_project_database.main]" {
 		t.Errorf("after a restriction was deleted: %v", changed)
 	}

@@ -84,7 +84,7 @@ func TestInstrument(t *testing.T) {
 			}
 		}
 		binary := filepath.Join(dir, name)
-		cmd := exec.Command("go", "build", "-o", binary, ".")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s\n%s", err, out, code)
@@ -92,7 +92,7 @@ func TestInstrument(t *testing.T) {
 		return binary
 	}
 	run := func(binary string, chosen int) string {
-		cmd := exec.Command(binary)
+		cmd := exec.CommandContext(t.Context(), binary)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SLIPWAY_MUTANT=%d", chosen))
 		out, err := cmd.CombinedOutput()
 		return fmt.Sprint(string(out), err)

@@ -81,7 +81,7 @@ func TestKeygen(t *testing.T) {
 	dir := t.TempDir()
 	run := func(input string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command("ssh-keygen", args...)
+		cmd := exec.CommandContext(t.Context(), "ssh-keygen", args...)
 		cmd.Dir, cmd.Stdin = dir, strings.NewReader(input)
 		out, err := cmd.Output()
 		if err != nil {

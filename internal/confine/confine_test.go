@@ -130,7 +130,7 @@ func TestWithoutRoot(t *testing.T) {
 	if err := os.WriteFile(tests, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tests, "-test.run=^(TestCommand|TestClose|TestFolder|TestFolderLinks)$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), tests, "-test.run=^(TestCommand|TestClose|TestFolder|TestFolderLinks)$", "-test.v")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
 	if root {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 4711, Gid: 4711}}
@@ -309,7 +309,7 @@ func TestFolderSwap(t *testing.T) {
 // TestSelf runs in another process, which is not to lose its variables.
 func TestSelf(t *testing.T) {
 	if os.Getenv("CONFINE_SELF") == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestSelf$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSelf$", "-test.v")
 		cmd.Env = append(os.Environ(), "CONFINE_SELF=1")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestSelf") {
 			t.Errorf("%v\n%s", err, out)

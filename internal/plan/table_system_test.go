@@ -59,7 +59,7 @@ func TestBlackBoxTable(t *testing.T) {
 		}
 	}
 	tofu := func(args ...string) []byte {
-		c := exec.Command("tofu", append([]string{"-chdir=" + dir}, args...)...)
+		c := exec.CommandContext(t.Context(), "tofu", append([]string{"-chdir=" + dir}, args...)...)
 		c.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+filepath.Join(dir, "rc"))
 		out, err := c.Output()
 		if err != nil {

@@ -40,7 +40,7 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 		// What Bash makes of the word is the text.
-		out, err := exec.Command("bash", "-c", "printf %s "+Word(c.text)).Output()
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", "printf %s "+Word(c.text)).Output()
 		if err != nil || string(out) != c.text {
 			t.Errorf("bash reads %s as %q, %v", Word(c.text), out, err)
 		}

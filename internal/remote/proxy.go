@@ -33,7 +33,7 @@ func Connect(ctx context.Context, proxy, address string) (net.Conn, error) {
 	if err = request.Write(connection); err == nil {
 		var response *http.Response
 		// What follows is not a body but the connection itself.
-		if response, err = http.ReadResponse(reader, request); err == nil && //nolint:bodyclose
+		if response, err = http.ReadResponse(reader, request); err == nil && //nolint:bodyclose // it is the connection, which the caller closes
 			response.StatusCode != http.StatusOK {
 			err = errors.New(response.Status)
 		}

@@ -371,7 +371,7 @@ func TestDigests(t *testing.T) {
 				}
 			}
 			output := filepath.Join(temp, "output")
-			cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+			cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "ENVIRONMENTS=" + c.environments}
 			said, err := cmd.CombinedOutput()
 			if c.want == "" {

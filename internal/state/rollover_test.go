@@ -14,7 +14,7 @@ import (
 // its environment.
 func runTofu(t *testing.T, dir, encryption string, args ...string) (output string, code int) {
 	t.Helper()
-	cmd := exec.Command("tofu", args...)
+	cmd := exec.CommandContext(t.Context(), "tofu", args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_ENCRYPTION=" + encryption, "TF_IN_AUTOMATION=1"}
 	out, err := cmd.CombinedOutput()

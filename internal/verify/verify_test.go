@@ -47,7 +47,10 @@ type system struct {
 	port     string
 	twice    int // the position that is stored twice
 	down     bool
+	asked    int    // requests that failed
+	back     int    // requests that fail before a system without power is back; 0: it never is
 	lostPath string // requests for it fail
+	lostOnly int    // but no more than these; 0: all
 }
 
 func newSystem(t *testing.T) *system {
@@ -55,8 +58,9 @@ func newSystem(t *testing.T) *system {
 	s := &system{t: t, rows: map[string][]Position{}}
 	s.web = httptest.NewTLSServer(s)
 	t.Cleanup(s.web.Close)
-	s.serveBroker("127.0.0.1:0")
-	t.Cleanup(func() { s.stopBroker() })
+	s.openPort()
+	s.startBroker()
+	t.Cleanup(s.stopBroker)
 	r, _, _ := testkit.Quiet(t, run.Command{Name: "verify"})
 	r.Repository = t.TempDir()
 	r.Credentials = map[string]string{"PASSWORD": "password-of-the-tracker"}
@@ -65,14 +69,14 @@ func newSystem(t *testing.T) *system {
 	url := s.url()
 	s.Verifier = &Verifier{
 		Run:   r,
-		Times: Times{Start: 3 * time.Second, Store: 3 * time.Second, Around: 300 * time.Millisecond},
+		Times: Times{Start: time.Hour, Store: time.Hour, Around: 300 * time.Millisecond}, // what works has no limit
 		Settings: &environment.Verify{
 			Roots:  "ca.pem",
 			HTTPS:  &environment.HTTPSCheck{URL: url + "/"},
 			Flow:   &environment.FlowCheck{Broker: "example.com:" + s.port, API: url + "/api", User: "tracker", Credential: "PASSWORD", Positions: 20},
-			Reboot: &environment.RebootCheck{Host: "prod-backend", Seconds: 20},
+			Reboot: &environment.RebootCheck{Host: "prod-backend", Seconds: 60 * 60},
 		},
-		Cut: func(context.Context, string) error { s.powerCut(500 * time.Millisecond); return nil },
+		Cut: func(context.Context, string) error { s.powerCut(2); return nil },
 	}
 	s.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		_, port, _ := strings.Cut(address, ":")
@@ -121,17 +125,42 @@ func (h *hook) OnPublished(_ *mochi.Client, packet packets.Packet) {
 	}
 }
 
-func (s *system) serveBroker(address string) {
+// openPort opens the broker's port, which stays open while the broker is away: another program could
+// take it.
+func (s *system) openPort() {
 	s.t.Helper()
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	must.Do(s.t, err)
+	s.t.Cleanup(func() { _ = port.Close() })
+	_, s.port, _ = strings.Cut(port.Addr().String(), ":")
+	go func() {
+		for {
+			connection, err := port.Accept()
+			if err != nil {
+				return
+			}
+			s.lock.Lock()
+			broker := s.broker
+			s.lock.Unlock()
+			if broker == nil {
+				_ = connection.Close()
+				continue
+			}
+			go func() {
+				_ = broker.EstablishConnection("tls", tls.Server(connection, &tls.Config{Certificates: s.web.TLS.Certificates}))
+			}()
+		}
+	}()
+}
+
+func (s *system) startBroker() {
 	broker := mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
 	must.Do(s.t, broker.AddHook(new(auth.Hook), &auth.Options{Ledger: &auth.Ledger{Auth: auth.AuthRules{{Username: "tracker", Password: "password-of-the-tracker", Allow: true}}}}))
 	must.Do(s.t, broker.AddHook(&hook{system: s}, nil))
-	listener := listeners.NewTCP(listeners.Config{ID: "tls", Address: address, TLSConfig: &tls.Config{Certificates: s.web.TLS.Certificates}})
-	must.Do(s.t, broker.AddListener(listener))
+	must.Do(s.t, broker.AddListener(listeners.NewMockListener("tls", ""))) // openPort listens
 	go func() { _ = broker.Serve() }()
 	s.lock.Lock()
 	s.broker = broker
-	_, s.port, _ = strings.Cut(listener.Address(), ":")
 	s.lock.Unlock()
 }
 
@@ -145,29 +174,44 @@ func (s *system) stopBroker() {
 	}
 }
 
-// powerCut ends the broker and the API, and starts them again later.
-func (s *system) powerCut(away time.Duration) {
+// powerCut ends the broker and the API, and starts them again after so many failed requests; 0: never.
+func (s *system) powerCut(requests int) {
 	s.lock.Lock()
-	s.down = true
-	port := s.port
+	s.down, s.asked, s.back = true, 0, requests
 	s.lock.Unlock()
 	s.stopBroker()
-	time.AfterFunc(away, func() {
-		s.serveBroker("127.0.0.1:" + port)
-		s.lock.Lock()
-		s.down = false
-		s.lock.Unlock()
-	})
+}
+
+// failing reports whether a request fails.
+func (s *system) failing(path string) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if !s.down && (s.lostPath == "" || !strings.HasPrefix(path, s.lostPath)) {
+		return false
+	}
+	s.asked++
+	if s.asked == s.lostOnly {
+		s.lostPath = ""
+	}
+	if s.down && s.asked == s.back {
+		go func() {
+			s.startBroker()
+			s.lock.Lock()
+			s.down = false
+			s.lock.Unlock()
+		}()
+	}
+	return true
 }
 
 // ServeHTTP is the API.
 func (s *system) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.down || s.lostPath != "" && strings.HasPrefix(r.URL.Path, s.lostPath) {
+	if s.failing(r.URL.Path) {
 		http.Error(w, "down", http.StatusBadGateway)
 		return
 	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
 	var answer any = []Position{}
 	switch device, ok := strings.CutPrefix(r.URL.Path, "/api/positions/"); {
 	case ok && device == "count":
@@ -240,8 +284,13 @@ func TestFlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSystem(t)
-			s.Times.Start, s.Times.Store = 300*time.Millisecond, time.Second
 			c.change(s)
+			switch {
+			case strings.Contains(c.want, "the first position"), strings.Contains(c.want, "connect to the broker"):
+				s.Times.Start = 300 * time.Millisecond
+			default: // and the rest has to be stored by then
+				s.Times.Store = 3 * time.Second
+			}
 			if _, err := s.Check(t.Context(), Flow); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -262,7 +311,6 @@ func TestFlowBeforeTheBackend(t *testing.T) {
 		}
 		return connected, connected
 	}
-	s.Times.Start = time.Minute
 	found, err := s.Check(t.Context(), Flow)
 	must.Do(t, err)
 	if !strings.HasPrefix(found, "20 of 20 positions are in the database, each once, ") || !slices.Equal(missed, []int{1, 1}) {
@@ -283,20 +331,21 @@ func TestReboot(t *testing.T) {
 		want   string
 	}{
 		"a stored position is lost": {func(s *system) {
+			s.Times.Store = 3 * time.Second
 			cut := s.Cut
 			s.Cut = func(ctx context.Context, host string) error {
 				err := cut(ctx, host)
 				s.lock.Lock()
 				defer s.lock.Unlock()
 				for device, rows := range s.rows {
-					s.rows[device] = rows[:len(rows)-2]
+					s.rows[device] = rows[1:] // which was acknowledged
 				}
 				return err
 			}
 		}, "positions of verify-"},
 		"it does not come back": {func(s *system) {
 			s.Settings.Reboot.Seconds = 1
-			s.Cut = func(context.Context, string) error { s.powerCut(time.Hour); return nil }
+			s.Cut = func(context.Context, string) error { s.powerCut(0); return nil }
 		}, "the system is not back: "},
 		"it cannot be cut": {func(s *system) {
 			s.Settings.Reboot.Seconds = 1
@@ -371,13 +420,7 @@ func TestNamed(t *testing.T) {
 func TestHTTPSAgain(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	s.lostPath = "/"
-	go func() {
-		time.Sleep(300 * time.Millisecond)
-		s.lock.Lock()
-		s.lostPath = ""
-		s.lock.Unlock()
-	}()
+	s.lostPath, s.lostOnly = "/", 2
 	_, err := s.Check(t.Context(), HTTPS)
 	must.Do(t, err)
 	s = newSystem(t)

@@ -364,8 +364,8 @@ func TestFaults(t *testing.T) {
 		others := false
 		sim.Inject(Fault{Delay: 20 * time.Millisecond, Before: func() { others = true }})
 		begun := time.Now()
-		if got := post(t, root); got != 201 || time.Since(begun) < 20*time.Millisecond || !others {
-			t.Errorf("got %d after %v", got, time.Since(begun))
+		if got := post(t, root); got != 201 || time.Since(begun) < 20*time.Millisecond || !others { //nolint:forbidigo // a lower limit
+			t.Errorf("got %d, or it came too early", got)
 		}
 	})
 }

@@ -72,7 +72,7 @@ func TestFaults(t *testing.T) {
 			if one.rule.Status != 0 {
 				refused(t, err, one.rule.Status)
 			}
-			if took := time.Since(start); took < time.Duration(one.rule.DelayMilliseconds)*time.Millisecond {
+			if took := time.Since(start); took < time.Duration(one.rule.DelayMilliseconds)*time.Millisecond { //nolint:forbidigo // a lower limit
 				t.Errorf("it took %s", took)
 			}
 			if all := c.networks(networks.ListOpts{Name: "private"}); len(all) != one.made {

@@ -48,7 +48,7 @@ func TestStuck(t *testing.T) {
 		c.wrong(faults.Rule{Method: "POST", Path: "/database/postgresql$", Times: 1, Set: map[string]string{"status": status}})
 		path := clusters + "/" + c.post(clusters, wish()).ID
 		c.await(path, status)
-		time.Sleep(3 * pace)
+		time.Sleep(3 * pace) //nolint:forbidigo // there is no event: it stays as it is
 		if k := c.get(path); k.Status != status {
 			t.Errorf("%+v", k)
 		}
