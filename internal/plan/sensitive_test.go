@@ -157,6 +157,9 @@ func TestMarked(t *testing.T) {
 
 // A value in a value in a value costs no more than its length allows.
 func TestDeepSensitiveValue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("deep: it measures")
+	}
 	const depth = 4000
 	state := `{"format_version":"1.0","values":{"outputs":{"o":{"sensitive":true,"value":` +
 		strings.Repeat(`{"a":["`+strings.Repeat("secret-", 10)+`",`, depth) + "1" + strings.Repeat("]}", depth) + `}}}}`

@@ -93,6 +93,9 @@ func inUse() uint64 {
 // TestReadSpeed: reading takes about as long as decoding does, and memory for what
 // it returns only. The bounds are generous, as tests share their machine.
 func TestReadSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("deep: it measures")
+	}
 	const n = 2000
 	data := large(t, n)
 	start := cpuTime(t)

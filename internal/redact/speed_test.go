@@ -38,6 +38,9 @@ func nested(n int) string {
 
 // Values that are expensive to add or to search cost no more than their length allows.
 func TestCostIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("deep: it measures")
+	}
 	const size = 64 << 10
 	texts := map[string]string{
 		"random":              made(size, alphanumeric),
@@ -90,6 +93,9 @@ func TestCostIsLinear(t *testing.T) {
 
 // A secret of 1 MB, and one after the other of a thousand.
 func TestCostOfAdding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("deep: it measures")
+	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
