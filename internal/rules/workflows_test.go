@@ -62,6 +62,8 @@ var may = map[string]map[string]string{
 	"apply.yml/apply":   {"contents": "read"},
 	"drift.yml/drift":   {"contents": "read", "issues": "write"},
 	"test.yml/test":     {"contents": "read"},
+	"nightly.yml/tests": {"contents": "read"},
+	"nightly.yml/issue": {"actions": "read", "contents": "read", "issues": "write"},
 }
 
 var (
@@ -69,7 +71,7 @@ var (
 	// stage matches the stages that the runner's own deadline ends.
 	stage = regexp.MustCompile(`\b(plan-files|apply|drift|deploy|verify)\b`)
 	// glue are the commands besides `dagger call`.
-	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test$|cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
+	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test(-all)?$|go run \./dev/nightly "\$RESULT" "\$RUNNER_TEMP/tests/report\.txt"$|cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
 )
 
 // check lists what is wrong with a workflow.
@@ -196,7 +198,7 @@ func deadline(t *testing.T) time.Duration {
 func read(t *testing.T) map[string][]byte {
 	t.Helper()
 	paths, err := filepath.Glob(folder + "/*")
-	if err != nil || len(paths) != 5 {
+	if err != nil || len(paths) != 6 {
 		t.Fatal(paths, err)
 	}
 	texts := map[string][]byte{}

@@ -40,18 +40,19 @@ func Open(path string) (*Server, error) {
 		return nil, err
 	}
 	for pattern, serve := range map[string]func(*call) answer{
-		"GET /user":                                              (*call).user,
-		"POST /graphql":                                          (*call).graphql,
-		"GET /repos/{owner}/{name}/issues":                       (*call).listIssues,
-		"POST /repos/{owner}/{name}/issues":                      (*call).createIssue,
-		"PATCH /repos/{owner}/{name}/issues/{number}":            (*call).updateIssue,
-		"GET /repos/{owner}/{name}/issues/{number}/comments":     (*call).listComments,
-		"POST /repos/{owner}/{name}/issues/{number}/comments":    (*call).createComment,
-		"PATCH /repos/{owner}/{name}/issues/comments/{comment}":  (*call).updateComment,
-		"DELETE /repos/{owner}/{name}/issues/comments/{comment}": (*call).deleteComment,
-		"POST /repos/{owner}/{name}/labels":                      (*call).createLabel,
-		"POST /repos/{owner}/{name}/pulls":                       (*call).createPull,
-		"/":                                                      func(*call) answer { return notFound },
+		"GET /user":                                                   (*call).user,
+		"POST /graphql":                                               (*call).graphql,
+		"GET /repos/{owner}/{name}/issues":                            (*call).listIssues,
+		"POST /repos/{owner}/{name}/issues":                           (*call).createIssue,
+		"PATCH /repos/{owner}/{name}/issues/{number}":                 (*call).updateIssue,
+		"GET /repos/{owner}/{name}/issues/{number}/comments":          (*call).listComments,
+		"POST /repos/{owner}/{name}/issues/{number}/comments":         (*call).createComment,
+		"PATCH /repos/{owner}/{name}/issues/comments/{comment}":       (*call).updateComment,
+		"DELETE /repos/{owner}/{name}/issues/comments/{comment}":      (*call).deleteComment,
+		"POST /repos/{owner}/{name}/labels":                           (*call).createLabel,
+		"POST /repos/{owner}/{name}/pulls":                            (*call).createPull,
+		"GET /repos/{owner}/{name}/actions/workflows/{workflow}/runs": (*call).listRuns,
+		"/": func(*call) answer { return notFound },
 	} {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, serve) })
 	}

@@ -41,6 +41,7 @@ type Comment struct {
 type repository struct {
 	Issues []*Issue `json:"issues"` // number 1 first
 	Labels []string `json:"labels"`
+	Runs   []Run    `json:"runs"` // the last one last
 }
 
 type state struct {
