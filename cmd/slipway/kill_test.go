@@ -76,7 +76,10 @@ func (p *project) recover(change ...func(*call)) ended {
 // is; after it and an apply, the plan is empty and nothing was made twice.
 func TestBlackBoxKilled(t *testing.T) {
 	t.Parallel()
-	const kills, resources = 20, 24
+	kills, resources := 20, 24
+	if testing.Short() {
+		kills, resources = 0, 12
+	}
 	var interrupted, recovered int
 	var lock sync.Mutex
 	// A busy machine is slow: instants are counted from what has been made by then.
@@ -85,7 +88,7 @@ func TestBlackBoxKilled(t *testing.T) {
 		later time.Duration
 	}
 	instants := []instant{{made: resources / 2}}
-	if !testing.Short() {
+	if kills > 0 {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -97,7 +100,8 @@ func TestBlackBoxKilled(t *testing.T) {
 		for _, instant := range instants {
 			t.Run(fmt.Sprintf("%d made and %s", instant.made, instant.later.Round(time.Millisecond)), func(t *testing.T) {
 				trace := filepath.Join(testkit.ForTools(t), "trace")
-				p := newProject(t, traced(resources, trace, "1"))
+				slow, release := waiting(t) // so that it cannot end before it is killed
+				p := newProject(t, traced(resources, trace, "1")+slow)
 				p.run("bootstrap").must(t, run.Done)
 
 				cmd := p.start(p.options("apply"), io.Discard)
@@ -110,6 +114,7 @@ func TestBlackBoxKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				killed := cmd.Wait() != nil
+				release()
 				before, _ := os.ReadFile(trace)
 
 				e := p.recover(dead)
@@ -149,9 +154,9 @@ func TestBlackBoxKilled(t *testing.T) {
 // lock.
 func TestBlackBoxStopped(t *testing.T) {
 	trace := filepath.Join(testkit.ForTools(t), "trace")
-	p := newProject(t, traced(20, trace, "1"))
+	p := newProject(t, traced(40, trace, "1")) // tofu makes ten at a time
 	p.run("bootstrap").must(t, run.Done)
-	// Some are made, some have begun, and some have not.
+	// Some are made, some have begun, and many have not.
 	p.runWhile("apply", func(o call) {
 		o.when(t, "one is made", func() bool { _, err := os.Stat(trace); return err == nil }, o.stop)
 	}).must(t, run.Failed).says(t, "was stopped")
