@@ -3,19 +3,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slipway/internal/processes"
 )
 
 // grace is how long a program may take to end after the command.
@@ -65,7 +64,7 @@ func run(command []string, grace time.Duration) (code int, err error) {
 		if time.Now().Before(end) {
 			continue
 		}
-		for _, pid := range children() {
+		for _, pid := range processes.Children(os.Getpid()) {
 			left = append(left, fmt.Sprintf("%d %s", pid, commandLine(pid)))
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
@@ -74,23 +73,6 @@ func run(command []string, grace time.Duration) (code int, err error) {
 		return 1, fmt.Errorf("left behind, and killed now:\n  %s", strings.Join(left, "\n  "))
 	}
 	return code, nil
-}
-
-// children are our children that have not ended.
-func children() (pids []int) {
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		// PID (NAME) STATE PPID …, and a name can contain anything.
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && fields[1] == strconv.Itoa(os.Getpid()) && fields[0] != "Z" {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 func commandLine(pid int) string {

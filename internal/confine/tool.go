@@ -10,6 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
+
+	"slipway/internal/processes"
 )
 
 // A Tool is a program that runs as the tools' own user.
@@ -18,8 +21,8 @@ type Tool struct {
 	Dir    string   // its working folder
 	Env    []string // the complete environment: nothing is inherited
 	Stderr io.Writer
-	// Group means that the whole process group is asked to stop. By default only the program itself
-	// is, and it stops its children.
+	// Group means that the whole process group is asked to stop and, as long as the program does not end, all
+	// other programs that it has started. By default only the program itself is, and it stops its children.
 	Group bool
 }
 
@@ -38,16 +41,19 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 	cmd := Command(ctx, t.Name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.Dir, stdout, t.Stderr
 	cmd.Env = append(cmd.Env, t.Env...)
+	ended := make(chan struct{})
 	cmd.Cancel = func() error {
 		switch {
 		case errors.Is(context.Cause(ctx), ErrKill):
 			return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		case t.Group:
+			go insist(cmd.Process.Pid, ended)
 			return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 		}
 		return cmd.Process.Signal(os.Interrupt)
 	}
 	err := Run(cmd)
+	close(ended)
 	if cmd.ProcessState == nil {
 		return 0, fmt.Errorf("%s was %w: %s: %w", t.Name, ErrNotStarted, args[0], err)
 	}
@@ -62,6 +68,25 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 		return code, fmt.Errorf("run %s %s: %w", t.Name, args[0], err)
 	}
 	return code, nil
+}
+
+// insist asks everything that a program has started to stop, every two seconds until the program has ended.
+//
+// Ansible passes the signal on to its workers, which have sessions of their own, and waits for them. A worker that
+// is just being started misses it.
+func insist(pid int, ended <-chan struct{}) {
+	again := time.NewTicker(2 * time.Second)
+	defer again.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-again.C:
+		}
+		for _, child := range processes.Descendants(pid) {
+			_ = syscall.Kill(child, syscall.SIGINT)
+		}
+	}
 }
 
 // Lines is Run for tools that print one thing per line: each is called with every line that is not
