@@ -13,7 +13,7 @@ import (
 
 const repository = "owner/slipway"
 
-// Five nights: one bad, good, two bad, good.
+// Seven nights: good, one bad, good, three bad, good.
 func TestNights(t *testing.T) {
 	sim, err := githubsim.Open("")
 	if err != nil {

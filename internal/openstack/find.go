@@ -3,12 +3,11 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -18,15 +17,14 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 )
 
-// finders look for an existing object that matches the code, for each supported type of the
-// openstack provider. They need the values of some attributes. An object created before since is a
-// different one.
+// finders list the objects that match the code, for each supported type of the openstack provider.
+// Without the attributes in needs, no object can be told from others like it.
 var finders = map[string]struct {
-	find  func(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error)
+	find  func(ctx context.Context, c *Cloud, want attributes, since time.Time) (matches, error)
 	needs []string
 }{
 	"openstack_compute_instance_v2":         {findServers, []string{"name"}},
-	"openstack_compute_keypair_v2":          {findKeyPair, []string{"name", "public_key"}},
+	"openstack_compute_keypair_v2":          {findKeyPairs, []string{"name", "public_key"}},
 	"openstack_networking_network_v2":       {findNetworks, []string{"name"}},
 	"openstack_networking_subnet_v2":        {findSubnets, []string{"name", "network_id"}},
 	"openstack_networking_port_v2":          {findPorts, []string{"name", "network_id"}},
@@ -38,133 +36,189 @@ var finders = map[string]struct {
 func CanFind(kind string) bool { _, ok := finders[kind]; return ok }
 
 // Find returns the IDs of the objects that an interrupted create may have left: objects of that
-// resource type with the attribute values of the code, created since then. looked is false if an
-// attribute needed to identify the object is not known.
-func (c *Cloud) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (ids []string, looked bool, err error) {
+// resource type with the attribute values of the code, created since then. If a value is not known
+// before the apply, such as the ID of a network in flight itself, each object that agrees in the
+// others may be the one: certain is false, unless there is none.
+func (c *Cloud) Find(ctx context.Context, kind string, values map[string]any, since time.Time) (ids []string, certain bool, err error) {
 	f, ok := finders[kind]
 	if !ok {
 		return nil, false, nil
 	}
-	for _, name := range f.needs {
-		if attributes(values).text(name) == "" {
-			return nil, false, nil
-		}
-	}
-	ids, err = f.find(ctx, c, values, since)
+	found, err := f.find(ctx, c, values, since)
 	if err != nil {
 		return nil, false, fmt.Errorf("look for %s: %w", kind, err)
 	}
-	return ids, true, nil
+	for _, name := range f.needs {
+		if attributes(values).text(name) == "" {
+			found.possible, found.same = slices.Concat(found.possible, found.same), nil
+		}
+	}
+	if len(found.same) > 0 || len(found.possible) == 0 {
+		return sorted(found.same), true, nil
+	}
+	return sorted(found.possible), false, nil
 }
+
+func sorted(ids []string) []string { return slices.Compact(slices.Sorted(slices.Values(ids))) }
 
 // attributes are the values that the code gives a resource. Unknown values are missing.
 type attributes map[string]any
 
 func (a attributes) text(name string) string {
-	text, _ := a[name].(string)
-	return text
+	switch value := a[name].(type) {
+	case string:
+		return value
+	case float64:
+		return number(int(value))
+	}
+	return ""
 }
 
-func (a attributes) number(name string) int {
-	number, _ := a[name].(float64)
-	return int(number)
+// number prints a number of which 0 means none.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
-func findServers(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+// A pair is the name of an attribute and the value that an object has.
+type pair struct{ name, value string }
+
+// matches are the IDs of objects that have the wanted attributes.
+type matches struct {
+	same     []string
+	possible []string // have a value for an attribute whose wanted value is not known
+}
+
+// add adds an object, if its attributes are the wanted ones.
+func (m *matches) add(want attributes, id string, has ...pair) {
+	possible := false
+	for _, p := range has {
+		_, known := want[p.name]
+		switch {
+		case !known && p.value != "":
+			possible = true
+		case p.value != want.text(p.name):
+			return
+		}
+	}
+	if possible {
+		m.possible = append(m.possible, id)
+	} else {
+		m.same = append(m.same, id)
+	}
+}
+
+func findServers(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := servers.List(c.nova, servers.ListOpts{}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := servers.ExtractServers(pages)
-	return pick(list, func(s servers.Server) (string, bool) {
-		return s.ID, s.Name == want.text("name") && !s.Created.Before(since)
-	}), err
-}
-
-// findKeyPair compares the key itself: not every cloud reports when a key pair was created, and a
-// name is unique.
-func findKeyPair(ctx context.Context, c *Cloud, want attributes, _ time.Time) ([]string, error) {
-	pair, err := keypairs.Get(ctx, c.nova, want.text("name"), nil).Extract()
-	switch {
-	case gophercloud.ResponseCodeIs(err, http.StatusNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case strings.TrimSpace(pair.PublicKey) != strings.TrimSpace(want.text("public_key")):
-		return nil, nil
+	for _, s := range list {
+		if !s.Created.Before(since) {
+			m.add(want, s.ID, pair{"name", s.Name})
+		}
 	}
-	return []string{pair.Name}, nil
+	return m, err
 }
 
-func findNetworks(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+// findKeyPairs compares the key itself: not every cloud reports when a key pair was created, and a
+// name is unique.
+func findKeyPairs(ctx context.Context, c *Cloud, want attributes, _ time.Time) (m matches, err error) {
+	pages, err := keypairs.List(c.nova, nil).AllPages(ctx)
+	if err != nil {
+		return m, err
+	}
+	list, err := keypairs.ExtractKeyPairs(pages)
+	for _, k := range list {
+		key := k.PublicKey
+		if strings.TrimSpace(key) == strings.TrimSpace(want.text("public_key")) {
+			key = want.text("public_key")
+		}
+		m.add(want, k.Name, pair{"name", k.Name}, pair{"public_key", key})
+	}
+	return m, err
+}
+
+func findNetworks(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := networks.List(c.neutron, networks.ListOpts{Name: want.text("name")}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := networks.ExtractNetworks(pages)
-	return pick(list, func(n networks.Network) (string, bool) {
-		return n.ID, n.Name == want.text("name") && !n.CreatedAt.Before(since)
-	}), err
+	for _, n := range list {
+		if !n.CreatedAt.Before(since) {
+			m.add(want, n.ID, pair{"name", n.Name})
+		}
+	}
+	return m, err
 }
 
-func findSubnets(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+func findSubnets(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := subnets.List(c.neutron, subnets.ListOpts{NetworkID: want.text("network_id")}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := subnets.ExtractSubnets(pages)
-	return pick(list, func(s subnets.Subnet) (string, bool) {
-		return s.ID, s.Name == want.text("name") && s.NetworkID == want.text("network_id") &&
-			(want.text("cidr") == "" || s.CIDR == want.text("cidr")) && !s.CreatedAt.Before(since)
-	}), err
+	for _, s := range list {
+		has := []pair{{"name", s.Name}, {"network_id", s.NetworkID}}
+		if want.text("cidr") != "" { // otherwise the cloud chooses it
+			has = append(has, pair{"cidr", s.CIDR})
+		}
+		if !s.CreatedAt.Before(since) {
+			m.add(want, s.ID, has...)
+		}
+	}
+	return m, err
 }
 
-func findPorts(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+func findPorts(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := ports.List(c.neutron, ports.ListOpts{NetworkID: want.text("network_id")}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := ports.ExtractPorts(pages)
-	return pick(list, func(p ports.Port) (string, bool) {
-		return p.ID, p.Name == want.text("name") && p.NetworkID == want.text("network_id") && !p.CreatedAt.Before(since)
-	}), err
+	for _, p := range list {
+		if !p.CreatedAt.Before(since) {
+			m.add(want, p.ID, pair{"name", p.Name}, pair{"network_id", p.NetworkID})
+		}
+	}
+	return m, err
 }
 
-func findGroups(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+func findGroups(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := groups.List(c.neutron, groups.ListOpts{Name: want.text("name")}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := groups.ExtractGroups(pages)
-	return pick(list, func(g groups.SecGroup) (string, bool) {
-		return g.ID, g.Name == want.text("name") && !g.CreatedAt.Before(since)
-	}), err
+	for _, g := range list {
+		if !g.CreatedAt.Before(since) {
+			m.add(want, g.ID, pair{"name", g.Name})
+		}
+	}
+	return m, err
 }
 
 // findRules compares everything that defines a rule: a group cannot contain two identical rules.
-func findRules(ctx context.Context, c *Cloud, want attributes, since time.Time) ([]string, error) {
+func findRules(ctx context.Context, c *Cloud, want attributes, since time.Time) (m matches, err error) {
 	pages, err := rules.List(c.neutron, rules.ListOpts{SecGroupID: want.text("security_group_id")}).AllPages(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	list, err := rules.ExtractRules(pages)
-	return pick(list, func(r rules.SecGroupRule) (string, bool) {
-		return r.ID, r.SecGroupID == want.text("security_group_id") &&
-			r.Direction == want.text("direction") && r.EtherType == want.text("ethertype") && r.Protocol == want.text("protocol") &&
-			r.PortRangeMin == want.number("port_range_min") && r.PortRangeMax == want.number("port_range_max") &&
-			strings.EqualFold(r.RemoteIPPrefix, want.text("remote_ip_prefix")) && r.RemoteGroupID == want.text("remote_group_id") &&
-			r.RemoteAddressGroupID == want.text("remote_address_group_id") && !r.CreatedAt.Before(since)
-	}), err
-}
-
-// pick returns the IDs of the wanted objects, in list order.
-func pick[T any](list []T, wanted func(T) (id string, ok bool)) []string {
-	var ids []string
-	for _, one := range list {
-		if id, ok := wanted(one); ok {
-			ids = append(ids, id)
+	for _, r := range list {
+		prefix := r.RemoteIPPrefix
+		if strings.EqualFold(prefix, want.text("remote_ip_prefix")) {
+			prefix = want.text("remote_ip_prefix")
+		}
+		if !r.CreatedAt.Before(since) {
+			m.add(want, r.ID, pair{"security_group_id", r.SecGroupID}, pair{"direction", r.Direction}, pair{"ethertype", r.EtherType},
+				pair{"protocol", r.Protocol}, pair{"port_range_min", number(r.PortRangeMin)}, pair{"port_range_max", number(r.PortRangeMax)},
+				pair{"remote_ip_prefix", prefix}, pair{"remote_group_id", r.RemoteGroupID}, pair{"remote_address_group_id", r.RemoteAddressGroupID})
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	return m, err
 }

@@ -29,6 +29,12 @@ func TestFind(t *testing.T) {
 		}
 		inside[kind] = made.ID
 	}
+	// Each service has one database from the beginning.
+	all, err := account.objects(t.Context(), path(project, "postgresql", other, "database"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	inside["of every service"] = all[0].ID
 	service := map[string]any{"service_name": project, "engine": "postgresql", "description": "test-postgresql"}
 	app := map[string]any{"service_name": project, "engine": "postgresql", "cluster_id": id, "name": "app"}
 	const cluster, database, user = "ovh_cloud_project_database", "ovh_cloud_project_database_database", "ovh_cloud_project_database_postgresql_user"
@@ -37,41 +43,54 @@ func TestFind(t *testing.T) {
 		changed[name] = value
 		return changed
 	}
+	inOrder := func(ids ...string) string { return strings.Join(slices.Sorted(slices.Values(ids)), " ") }
 	for name, c := range map[string]struct {
 		kind   string
 		values map[string]any
 		since  time.Time
-		want   string // undated ones behind a question mark
+		want   string // undated ones behind a question mark, and after ~ those of which any may be it
 	}{
 		"a service":                      {cluster, service, begun, id},
 		"another name":                   {cluster, with(service, "description", "x"), begun, ""},
 		"another project":                {cluster, with(service, "service_name", "x"), begun, ""},
-		"a project not known":            {cluster, with(service, "service_name", nil), begun, ""},
-		"a name not known":               {cluster, with(service, "description", nil), begun, ""},
+		"a project not known":            {cluster, with(service, "service_name", nil), begun, "~"},
+		"an engine not known":            {cluster, with(service, "engine", nil), begun, "~"},
+		"a name not known":               {cluster, with(service, "description", nil), begun, "~" + inOrder(id, other)},
+		"a name not known, and none":     {cluster, with(service, "description", nil), time.Now().Add(time.Hour), ""},
 		"an older one":                   {cluster, service, time.Now().Add(time.Hour), ""},
 		"a database":                     {database, app, begun, inside[database]},
 		"a database in an older service": {database, app, time.Now().Add(time.Hour), "?" + inside[database]},
 		"an older user":                  {user, app, time.Now().Add(time.Hour), ""},
 		"a database elsewhere":           {database, with(app, "cluster_id", other), begun, ""},
-		"a service not known":            {database, with(app, "cluster_id", nil), begun, ""},
+		"a service not known":            {database, with(app, "cluster_id", nil), begun, "~" + inside[database]},
+		"its project not known":          {database, with(app, "service_name", nil), begun, "~"},
+		"its engine not known":           {database, with(app, "engine", nil), begun, "~"},
+		"its name not known":             {database, with(with(app, "name", nil), "cluster_id", other), begun, "~" + inside["of every service"]},
+		"no such name in any service":    {database, with(with(app, "cluster_id", nil), "name", "x"), begun, ""},
+		"none in a service so young":     {database, with(app, "cluster_id", nil), time.Now().Add(time.Hour), ""},
+		"a user of a service not known":  {user, with(app, "cluster_id", nil), begun, "~" + inside[user]},
 		"a service that is gone": {
 			database, with(app, "cluster_id", "33333333-3333-4333-8333-333333333333"), begun, ""},
 		"a user":       {user, app, begun, inside[user]},
 		"another user": {user, with(app, "name", "x"), begun, ""},
 	} {
 		var got []string
-		var looked bool
+		var certain bool
 		var err error
 		soon.Wait(t, "the database is listed", func() bool { // when it is made
 			var undated []string
-			got, undated, looked, err = account.Find(t.Context(), c.kind, c.values, c.since)
+			got, undated, certain, err = account.Find(t.Context(), c.kind, c.values, c.since)
 			for _, id := range undated {
 				got = append(got, "?"+id)
 			}
-			return err != nil || len(got) > 0 || c.want == ""
+			return err != nil || len(got) > 0 || c.want == "" || c.want == "~"
 		})
-		if err != nil || strings.Join(got, " ") != c.want || looked == strings.Contains(name, "not known") {
-			t.Errorf("%s: %v, %v, %v", name, got, looked, err)
+		text := strings.Join(got, " ")
+		if !certain {
+			text = "~" + text
+		}
+		if err != nil || text != c.want {
+			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
 	twin := account.create(t, "test-postgresql")
@@ -106,7 +125,7 @@ func TestFindNot(t *testing.T) {
 	if got, _, _, err := account.Find(t.Context(), "ovh_cloud_project_database", service, time.Time{}); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, _, looked, err := account.Find(t.Context(), "ovh_cloud_project_kube", service, time.Time{}); looked || err != nil || CanFind("ovh_cloud_project_kube") {
+	if _, _, certain, err := account.Find(t.Context(), "ovh_cloud_project_kube", service, time.Time{}); certain || err != nil || CanFind("ovh_cloud_project_kube") {
 		t.Errorf("it finds what it does not know: %v", err)
 	}
 }

@@ -172,11 +172,7 @@ func reconcile(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (op
 	if err != nil {
 		return nil, err
 	}
-	found, unknown, err := searchAll(ctx, l, outcome)
-	if err != nil {
-		return nil, err
-	}
-	more, err := importAll(ctx, l, found)
+	found, more, unknown, err := searchAll(ctx, l, outcome)
 	if err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func TestBlackBoxSearch(t *testing.T) {
 	t.Parallel()
 	d := testkit.NewShop(t, "resource \"terraform_data\" \"one\" {}\n")
 	d.Apply()
-	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{
+	found, _, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{
 		{Address: "terraform_data.one", Action: "create"}, {Address: "terraform_data.two", Action: "create"},
 	}})
 	if err != nil || len(found) > 0 || strings.Join(unknown, " ") != "terraform_data.two" {

@@ -57,7 +57,7 @@ func TestNotStarted(t *testing.T) {
 		}, "taint"},
 		"mark nothing": {func(d *testkit.Desk) error { return taint(t.Context(), d.Layer, nil) }, ""},
 		"a search": {func(d *testkit.Desk) error {
-			_, _, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: entries("a.b")})
+			_, _, _, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: entries("a.b")})
 			return err
 		}, "show"},
 		"what was made": {func(d *testkit.Desk) error {

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,24 +25,44 @@ const clockSkew = 5 * time.Minute
 
 // searchAll looks in the clouds for objects left by unfinished creates: of the type, name and
 // location in the code, not older than the run, and not in the state. A create that was only
-// planned may have started just before the run was killed. It returns the creates with exactly one
-// match, and the addresses whose outcome is unknown. It reports all of them.
-func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (found []journal.Entry, unknown []string, err error) {
+// planned may have started just before the run was killed. It imports those with exactly one match,
+// and looks again: an imported network has an ID, and a port in it can be told from others by it.
+//
+// It returns the imported creates, those that could not be imported, and the addresses whose outcome
+// is unknown. It reports all of them.
+func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (found, left []journal.Entry, unknown []string, err error) {
 	s := newSearch(l, outcome)
-	if len(s.creates)+len(s.unfindable) == 0 {
-		return nil, nil, nil
+	for first := true; len(s.creates)+len(s.unfindable) > 0; first = false {
+		recorded, err := l.Recorded(ctx)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		s.in(recorded)
+		if first {
+			unknown = s.notFindable()
+			s.unfindable = nil
+		}
+		if s.wishes, err = wishesOf(ctx, l, s.creates); err != nil {
+			return nil, nil, nil, err
+		}
+		round, err := s.all(ctx)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if len(round.found) == 0 {
+			for _, note := range round.notes {
+				l.Reportf("%s", note)
+			}
+			return found, left, append(unknown, round.open...), nil
+		}
+		failed, err := importAll(ctx, l, round.found)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		found, left = append(found, round.found...), append(left, failed...)
+		s.drop(round.found)
 	}
-	recorded, err := l.Recorded(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	s.in(recorded)
-	unknown = s.notFindable()
-	if s.wishes, err = wishesOf(ctx, l, s.creates); err != nil {
-		return nil, nil, err
-	}
-	found, more, err := s.all(ctx)
-	return found, append(unknown, more...), err
+	return found, left, unknown, nil
 }
 
 // A search is what is known while looking for unfinished creates.
@@ -89,6 +110,13 @@ func (s *search) in(recorded map[string]*tfjson.StateResource) {
 	}
 }
 
+// drop looks no longer for creates.
+func (s *search) drop(creates []journal.Entry) {
+	s.creates = slices.DeleteFunc(s.creates, func(e journal.Entry) bool {
+		return slices.ContainsFunc(creates, func(other journal.Entry) bool { return other.Address == e.Address })
+	})
+}
+
 // notFindable returns the addresses of resources that no cloud can be searched for and that are not
 // in the state.
 func (s *search) notFindable() (unknown []string) {
@@ -104,91 +132,100 @@ func (s *search) notFindable() (unknown []string) {
 	return unknown
 }
 
-// all looks for one create after the other.
-func (s *search) all(ctx context.Context) (found []journal.Entry, unknown []string, err error) {
+// A round is the outcome of looking once for each create.
+type round struct {
+	found []journal.Entry // creates with exactly one match
+	open  []string        // addresses whose outcome is unknown
+	notes []string        // on the creates without exactly one match
+}
+
+func (s *search) all(ctx context.Context) (r round, err error) {
 	for _, e := range s.creates {
-		id, open, err := s.one(ctx, e, s.begun[e.Address])
+		id, open, note, err := s.one(ctx, e)
 		if err != nil {
-			return nil, nil, err
+			return round{}, err
 		}
-		if id != "" {
-			found = append(found, journal.Entry{Address: e.Address, Action: e.Action, IDKey: "id", ID: id})
+		switch {
+		case id != "":
+			r.found = append(r.found, journal.Entry{Address: e.Address, Action: e.Action, IDKey: "id", ID: id})
+			if s.begun[e.Address] {
+				s.Reportf("%s was in flight (create), and it exists in the cloud", e.Address)
+			}
+		case open:
+			r.open = append(r.open, e.Address)
 		}
-		if open {
-			unknown = append(unknown, e.Address)
+		if note != "" {
+			r.notes = append(r.notes, e.Address+" "+note)
 		}
 	}
-	return found, unknown, nil
+	return r, nil
 }
 
 // one looks for one create. It returns the ID of the only object that can be the created one, after
 // removing the object that it replaced from the state. open means that the outcome is still
-// unknown.
-func (s *search) one(ctx context.Context, e journal.Entry, begun bool) (id string, open bool, err error) {
-	w, old := s.wishes[e.Address], s.recorded[e.Address]
+// unknown. note says what was found otherwise; empty: nothing worth a line.
+func (s *search) one(ctx context.Context, e journal.Entry) (id string, open bool, note string, err error) {
+	begun, w, old := s.begun[e.Address], s.wishes[e.Address], s.recorded[e.Address]
 	since := s.outcome.Began[e.Address]
 	if since.IsZero() {
 		since = e.Time
 	}
-	ids, undated, looked, err := findInClouds(ctx, s.clouds, w, since.Add(-clockSkew))
+	ids, undated, certain, err := findInClouds(ctx, s.clouds, w, since.Add(-clockSkew))
 	if err != nil {
-		return "", false, err
+		return "", false, "", err
 	}
+	asked := certain || len(ids)+len(undated) > 0
 	other := func(id string) bool { return s.known[w.kind+" "+id] }
 	ids, undated = slices.DeleteFunc(ids, other), slices.DeleteFunc(undated, other)
 	switch {
+	case !certain && len(ids)+len(undated) > 0:
+		return "", true, fmt.Sprintf("was to be created, and %s in the cloud may be it: not all of its settings are known before an apply", strings.Join(slices.Concat(ids, undated), ", ")), nil
 	case len(ids) > 1:
-		s.Reportf("%s was to be created, and %d objects in the cloud match it: %s", e.Address, len(ids), strings.Join(ids, ", "))
-		return "", true, nil
+		return "", true, fmt.Sprintf("was to be created, and %d objects in the cloud match it: %s", len(ids), strings.Join(ids, ", ")), nil
 	case len(ids) == 0 && len(undated) > 0:
-		s.Reportf("%s was to be created, and %s in the cloud matches it but may be older: the cloud does not report its age", e.Address, strings.Join(undated, ", "))
-		return "", true, nil
+		return "", true, fmt.Sprintf("was to be created, and %s in the cloud matches it but may be older: the cloud does not report its age", strings.Join(undated, ", ")), nil
+	case len(ids) == 0 && !asked && begun:
+		return "", true, "was in flight (create): check whether it was created", nil
+	case len(ids) == 0 && !asked && (old == nil || slices.Contains(s.outcome.Replaced, e.Address)):
+		return "", true, "was to be created, and the cloud could not be asked: check whether it was created", nil
 	case len(ids) == 0 && !begun:
-		return "", false, nil
-	case len(ids) == 0 && looked && old != nil:
-		s.Reportf("%s was in flight (create), and is in the state", e.Address)
-		return "", false, nil
-	case len(ids) == 0 && looked:
-		s.Reportf("%s was in flight (create), but nothing in the cloud matches it: the next apply creates it", e.Address)
-		return "", false, nil
+		return "", false, "", nil
+	case len(ids) == 0 && old != nil:
+		return "", false, "was in flight (create), and is in the state", nil
 	case len(ids) == 0:
-		s.Reportf("%s was in flight (create): check whether it was created", e.Address)
-		return "", true, nil
+		return "", false, "was in flight (create), but nothing in the cloud matches it: the next apply creates it", nil
 	}
 	if old != nil {
 		all, _, _, err := findInClouds(ctx, s.clouds, w, time.Time{})
 		if err != nil {
-			return "", false, err
+			return "", false, "", err
 		}
 		if oldID := layer.Attribute(old, "id"); slices.Contains(all, oldID) {
-			s.Reportf("%s was to be recreated, and the cloud has the old object (%s) and another (%s): delete one of them", e.Address, oldID, ids[0])
-			return "", true, nil
+			return "", true, fmt.Sprintf("was to be recreated, and the cloud has the old object (%s) and another (%s): delete one of them", oldID, ids[0]), nil
 		}
 		if err := forget(ctx, s.Layer, e.Address); err != nil {
-			return "", false, err
+			return "", false, "", err
 		}
 	}
-	if begun {
-		s.Reportf("%s was in flight (create), and it exists in the cloud", e.Address)
-	}
-	return ids[0], false, nil
+	return ids[0], false, "", nil
 }
 
 // canFind reports whether one of the clouds can be searched for resources of a type.
 func canFind(kind string) bool { return openstack.CanFind(kind) || ovh.CanFind(kind) }
 
-// findInClouds queries the cloud that a resource belongs to. looked is false if too little is known
-// to search for it, or if we have no credentials to use: the code may give its provider others.
-// Undated objects may be older than since.
-func findInClouds(ctx context.Context, clouds *clouds.Clouds, w wish, since time.Time) (ids, undated []string, looked bool, err error) {
+// findInClouds queries the cloud that a resource belongs to. certain is false if any of the objects
+// may be the one. Without an object, it is false if the cloud could not be asked: too little is
+// known, or we have no credentials to use, because the code gives its provider others. Undated
+// objects may be older than since.
+func findInClouds(ctx context.Context, clouds *clouds.Clouds, w wish, since time.Time) (ids, undated []string, certain bool, err error) {
 	switch {
 	case openstack.CanFind(w.kind) && clouds.Need(openstack.Required, "servers") == nil:
 		cloud, err := clouds.OpenStack(ctx)
 		if err != nil {
 			return nil, nil, false, err
 		}
-		ids, looked, err = cloud.Find(ctx, w.kind, w.values, since)
-		return ids, nil, looked, err
+		ids, certain, err = cloud.Find(ctx, w.kind, w.values, since)
+		return ids, nil, certain, err
 	case ovh.CanFind(w.kind) && clouds.Need(ovh.Required, "databases") == nil:
 		account, err := clouds.OVH()
 		if err != nil {

@@ -21,31 +21,38 @@ func TestSearchOne(t *testing.T) {
 	const address = testkit.Network + ".one"
 	begun := journal.Entry{Address: address, Action: "create"}
 	for name, c := range map[string]struct {
-		networks int           // of that name in the cloud
-		old      string        // its place in the state is taken by: the first network, or "gone"
-		known    bool          // the first network is in the state, elsewhere
-		seen     bool          // the journal has the start of the create
-		age      time.Duration // of the run
-		kind     string        // of the resource; the network's without it
-		blind    bool          // without credentials for the cloud
-		found    bool
-		open     bool
-		says     string
+		networks   int           // of that name in the cloud
+		old        string        // its place in the state is taken by: the first network, or "gone"
+		known      bool          // the first network is in the state, elsewhere
+		seen       bool          // the journal has the start of the create
+		age        time.Duration // of the run
+		kind       string        // of the resource; the network's without it
+		blind      bool          // without credentials for the cloud
+		replaced   bool          // the run was to replace the old one
+		nameless   bool          // the plan does not know its name
+		everything bool          // each network of the cloud is in the state
+		found      bool
+		open       bool
+		says       string
 	}{
-		"made":                                 {networks: 1, seen: true, found: true, says: "was in flight (create), and it exists in the cloud"},
+		"made":                                 {networks: 1, seen: true, found: true},
 		"made, start not recorded":             {networks: 1, found: true},
 		"not made":                             {seen: true, says: "nothing in the cloud matches it: the next apply creates it"},
 		"not made, start not recorded":         {},
 		"made twice":                           {networks: 2, seen: true, open: true, says: "2 objects in the cloud match it: "},
-		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true, says: "and it exists in the cloud"},
+		"twice, and one is known":              {networks: 2, known: true, seen: true, found: true},
 		"it is known already":                  {networks: 1, known: true, seen: true, says: "nothing in the cloud matches it"},
 		"it is in the state":                   {networks: 1, old: "first", known: true, seen: true, says: "was in flight (create), and is in the state"},
 		"older than the run":                   {networks: 1, seen: true, age: -time.Hour, says: "nothing in the cloud matches it"},
 		"beside what it was to replace":        {networks: 2, old: "first", known: true, seen: true, open: true, says: "the cloud has the old object ("},
 		"of an unknown type":                   {kind: "acme_thing", seen: true, open: true, says: "check whether it was created"},
-		"of an unknown type, and planned only": {kind: "acme_thing"},
+		"with no way to ask, and planned only": {networks: 1, blind: true, open: true, says: "the cloud could not be asked: check whether it was created"},
 		"with no way to ask":                   {networks: 1, seen: true, blind: true, open: true, says: "check whether it was created"},
 		"in the state, with no way to ask":     {old: "gone", seen: true, blind: true, open: true, says: "check whether it was created"},
+		"the same, and planned only":           {old: "gone", blind: true},
+		"the same, and to be replaced":         {old: "gone", blind: true, replaced: true, open: true, says: "the cloud could not be asked: check whether it was created"},
+		"of a name not known":                  {networks: 1, nameless: true, open: true, says: "in the cloud may be it: not all of its settings are known before an apply"},
+		"of a name not known, and known":       {networks: 1, nameless: true, known: true, everything: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
@@ -60,11 +67,18 @@ func TestSearchOne(t *testing.T) {
 			sim.MakeNetwork("another")
 			s := &search{
 				Layer: d.Layer, clouds: clouds.Of(d.Run), outcome: journal.Outcome{Began: map[string]time.Time{address: time.Now().Add(-c.age)}},
+				begun:    map[string]bool{address: c.seen},
 				recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{},
 				wishes: map[string]wish{address: {kind: testkit.Network, values: map[string]any{"name": "one"}}},
 			}
 			if c.kind != "" {
 				s.wishes[address] = wish{kind: c.kind}
+			}
+			if c.nameless {
+				s.wishes[address] = wish{kind: testkit.Network}
+			}
+			if c.replaced {
+				s.outcome.Replaced = []string{address}
 			}
 			switch c.old {
 			case "first":
@@ -75,7 +89,14 @@ func TestSearchOne(t *testing.T) {
 			if c.known {
 				s.known[testkit.Network+" "+ids[0]] = true
 			}
-			id, open, err := s.one(t.Context(), begun, c.seen)
+			if c.everything {
+				all, _, _, err := findInClouds(t.Context(), s.clouds, wish{kind: testkit.Network}, time.Time{})
+				must.Do(t, err)
+				for _, id := range all {
+					s.known[testkit.Network+" "+id] = true
+				}
+			}
+			id, open, note, err := s.one(t.Context(), begun)
 			must.Do(t, err)
 			if (id != "") != c.found || open != c.open {
 				t.Errorf("got %q, open: %v", id, open)
@@ -83,9 +104,8 @@ func TestSearchOne(t *testing.T) {
 			if c.found && id != ids[len(ids)-1] {
 				t.Errorf("got %q of %q", id, ids)
 			}
-			text := d.Text()
-			if !strings.Contains(text, c.says) || c.says == "" && text != "" {
-				t.Errorf("it says %q", text)
+			if !strings.Contains(note, c.says) || c.says == "" && note != "" {
+				t.Errorf("it says %q", note)
 			}
 		})
 	}
@@ -105,19 +125,18 @@ func TestSearchUndated(t *testing.T) {
 		open bool
 		says string
 	}{
-		database:     {open: true, says: "test: a.b was to be created, and app in the cloud matches it but may be older: the cloud does not report its age\n"},
-		databaseUser: {id: "dated", says: "test: a.b was in flight (create), and it exists in the cloud\n"},
+		database:     {open: true, says: "was to be created, and app in the cloud matches it but may be older: the cloud does not report its age"},
+		databaseUser: {id: "dated"},
 	} {
 		d := testkit.New(t)
 		d.WithOVH()
 		s := newSearch(d.Layer, journal.Outcome{})
 		s.in(nil)
 		s.wishes = map[string]wish{"a.b": inService(kind)}
-		id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Action: "create", Time: time.Now()}, true)
-		if err != nil || id != c.id || open != c.open {
-			t.Errorf("%s: %q, %v, %v", kind, id, open, err)
+		id, open, note, err := s.one(t.Context(), journal.Entry{Address: "a.b", Action: "create", Time: time.Now()})
+		if err != nil || id != c.id || open != c.open || note != c.says {
+			t.Errorf("%s: %q, %v, %q, %v", kind, id, open, note, err)
 		}
-		d.Says(c.says)
 	}
 }
 
@@ -158,7 +177,7 @@ func TestFindAsks(t *testing.T) {
 			}
 			s := newSearch(d.Layer, journal.Outcome{})
 			s.wishes = map[string]wish{"a.b": c.w}
-			if id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b"}, true); c.unanswered && (err == nil || id != "" || open) {
+			if id, open, _, err := s.one(t.Context(), journal.Entry{Address: "a.b"}); c.unanswered && (err == nil || id != "" || open) {
 				t.Errorf("%q, %v, %v", id, open, err)
 			}
 		})
@@ -173,7 +192,7 @@ func TestSearchReplaces(t *testing.T) {
 	s := newSearch(d.Layer, journal.Outcome{})
 	s.in(map[string]*tfjson.StateResource{"a.b": testkit.Recorded(testkit.Network, "gone")})
 	s.wishes = map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}
-	id, open, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()}, true)
+	id, open, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: time.Now()})
 	must.NotStarted(t, err, "state")
 	if id != "" || open {
 		t.Errorf("%q, %v", id, open)
@@ -186,7 +205,7 @@ func TestSearchSince(t *testing.T) {
 	d.OnCloud().MakeNetwork("one")
 	s := &search{Layer: d.Layer, clouds: clouds.Of(d.Run), recorded: map[string]*tfjson.StateResource{}, known: map[string]bool{}, wishes: map[string]wish{"a.b": {testkit.Network, map[string]any{"name": "one"}}}}
 	for at, want := range map[time.Time]bool{time.Now(): true, time.Now().Add(time.Hour): false} {
-		id, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at}, false)
+		id, _, _, err := s.one(t.Context(), journal.Entry{Address: "a.b", Time: at})
 		must.Do(t, err)
 		if (id != "") != want {
 			t.Errorf("from %s on: %q", at, id)
@@ -197,9 +216,9 @@ func TestSearchSince(t *testing.T) {
 // What is in flight of another kind than a create is named, and needs no look.
 func TestSearchNothing(t *testing.T) {
 	d := testkit.New(t)
-	found, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
-	if err != nil || found != nil || unknown != nil {
-		t.Errorf("%v, %v, %v", found, unknown, err)
+	found, left, unknown, err := searchAll(t.Context(), d.Layer, journal.Outcome{InFlight: []journal.Entry{{Address: "a.b", Action: "update"}}, Planned: []journal.Entry{{Address: "acme_thing.one"}}})
+	if err != nil || found != nil || left != nil || unknown != nil {
+		t.Errorf("%v, %v, %v, %v", found, left, unknown, err)
 	}
 	d.Says("a.b was in flight (update): the next plan shows what is left to do")
 }
@@ -262,18 +281,21 @@ func TestSearchAll(t *testing.T) {
 	s := newSearch(d.Layer, account)
 	s.in(map[string]*tfjson.StateResource{testkit.Network + ".elsewhere": testkit.Recorded(testkit.Network, known)})
 	s.wishes = wishes
-	found, unknown, err := s.all(t.Context())
+	r, err := s.all(t.Context())
 	must.Do(t, err)
-	if len(found) != 1 || found[0] != (journal.Entry{Address: testkit.Network + ".one", Action: "create", IDKey: "id", ID: one}) {
-		t.Errorf("found: %+v", found)
+	if len(r.found) != 1 || r.found[0] != (journal.Entry{Address: testkit.Network + ".one", Action: "create", IDKey: "id", ID: one}) {
+		t.Errorf("found: %+v", r.found)
 	}
-	if !slices.Equal(unknown, []string{testkit.Network + ".twice"}) {
-		t.Errorf("unknown: %q", unknown)
+	if !slices.Equal(r.open, []string{testkit.Network + ".twice"}) {
+		t.Errorf("unknown: %q", r.open)
+	}
+	if len(r.notes) != 3 || !strings.HasPrefix(r.notes[0], testkit.Network+".twice was to be created, and 2 objects") {
+		t.Errorf("notes: %q", r.notes)
 	}
 	d.Says(testkit.Network + ".one was in flight (create), and it exists in the cloud\n")
 	s.clouds, d.Credentials["OS_AUTH_URL"] = clouds.Of(d.Run), "http://127.0.0.1:9/"
-	if found, unknown, err := s.all(t.Context()); err == nil || found != nil || unknown != nil {
-		t.Errorf("without a cloud: %v, %v", found, unknown)
+	if r, err := s.all(t.Context()); err == nil || r.found != nil || r.open != nil {
+		t.Errorf("without a cloud: %+v", r)
 	}
 }
 
