@@ -48,7 +48,8 @@ kills: tools ## Kill every program of every effect, 200 times in all: some 20 mi
 mutants: tools ## Change the code that keeps secrets, locks and plans, and see whether a test notices
 	@PATH="$$PWD/.slipway/bin:$$PATH" go run ./dev/mutants
 
-bench: tools ## Measure a plan and a deploy against the bare tools, and a first call
+bench: tools ## Measure a plan and a deploy against the bare tools, a first call, and the reading of a plan
+	@go test -tags bench -count=1 -v -run TestBench ./internal/plan
 	@go test -tags e2e,bench -count=1 -parallel 1 -timeout 30m -v -run TestBench ./e2e
 	@PATH="$$PWD/.slipway/bin:$$PATH" go test -tags blackbox,bench -count=1 -timeout 30m -v -run TestBench ./cmd/slipway
 

@@ -82,6 +82,13 @@ func (r *reading) part(name string) error {
 		return r.configuration()
 	case "prior_state":
 		return r.state()
+	case "planned_values": // repeats the changes; in one piece, it would fill the memory
+		return r.object(func(name string) error {
+			if name != "root_module" {
+				return r.skip()
+			}
+			return r.module(r.skip)
+		})
 	default:
 		return r.skip()
 	}

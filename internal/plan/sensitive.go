@@ -33,7 +33,7 @@ func (r *reading) state() error {
 			case "outputs":
 				return r.object(r.stateOutput)
 			case "root_module":
-				return r.module()
+				return r.module(r.stateResource)
 			default:
 				return r.skip()
 			}
@@ -51,7 +51,8 @@ func (r *reading) stateOutput(name string) error {
 	return err
 }
 
-func (r *reading) module() error {
+// module reads a module of a state. Each call of resource must read one resource.
+func (r *reading) module(resource func() error) error {
 	if r.depth++; r.depth > deepest {
 		return errShape
 	}
@@ -59,9 +60,9 @@ func (r *reading) module() error {
 	return r.object(func(name string) error {
 		switch name {
 		case "resources":
-			return r.array(r.stateResource)
+			return r.array(resource)
 		case "child_modules":
-			return r.array(r.module)
+			return r.array(func() error { return r.module(resource) })
 		default:
 			return r.skip()
 		}
@@ -145,12 +146,22 @@ func (m marked) collect(value, mark any) {
 	switch value := value.(type) {
 	case nil, bool: // too little to be a secret
 	case map[string]any:
+		below := marked{part: mark == true, within: m.within, found: m.found}
+		named := false // the name of this map has been looked at: an expensive match, for marked children only
 		for name, child := range value {
-			below := marked{name, mark == true, m.within || redact.SecretName(m.name), m.found}
+			markBelow := at(mark, name)
+			if markBelow == nil || markBelow == false {
+				continue
+			}
+			if !named {
+				below.within = m.within || redact.SecretName(m.name)
+				named = true
+			}
 			if below.part && redact.Key(name) {
 				*m.found = append(*m.found, name)
 			}
-			below.collect(child, at(mark, name))
+			below.name = name
+			below.collect(child, markBelow)
 		}
 	case []any:
 		below := m

@@ -53,27 +53,13 @@ func (s stream) inside(open json.Delim, each func() error) error {
 	return err
 }
 
-// skip skips one value.
-func (s stream) skip() error {
-	for depth := 0; ; {
-		token, err := s.Token()
-		if err != nil {
-			return err
-		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-		if depth > deepest {
-			return errShape
-		}
-	}
-}
+// skip skips one value. It holds all of it in memory for a moment.
+func (s stream) skip() error { var nothing skipped; return s.Decode(&nothing) }
+
+// skipped is a value that nothing is decoded of.
+type skipped struct{}
+
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // end ensures that nothing follows.
 func (s stream) end() error {
