@@ -23,13 +23,12 @@ const user = 65532
 // Switches reports whether tools run as another user, which takes root.
 func Switches() bool { return os.Geteuid() == 0 }
 
-// Command prepares a tool to run as its own user, without supplementary groups, and in its own
-// process group, so that Ctrl-C in a terminal only reaches us. It dies with us, because nobody
-// would record its work any more. Its environment is empty; os/exec would pass on ours.
+// Command prepares a tool to run as its own user and without supplementary groups. It dies with us,
+// because nobody would record its work any more. Its environment is empty; os/exec would pass on ours.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if Switches() {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
 	}
@@ -37,8 +36,15 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 }
 
 // Run starts a command and waits for it. No program that it starts can gain privileges, through a
-// set-user-ID bit or otherwise.
+// set-user-ID bit or otherwise. The command has its own process group, so that Ctrl-C in a terminal
+// only reaches us. What is left of the group when the command ends is killed.
 func Run(cmd *exec.Cmd) error {
+	group, err := newGroup()
+	if err != nil {
+		return err
+	}
+	defer group.end()
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pgid = true, group.id()
 	ended := make(chan error)
 	go func() {
 		// The setting belongs to the thread and cannot be undone, so no other goroutine may ever

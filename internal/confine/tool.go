@@ -45,10 +45,10 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 	cmd.Cancel = func() error {
 		switch {
 		case errors.Is(context.Cause(ctx), ErrKill):
-			return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			return signal(cmd, syscall.SIGKILL)
 		case t.Group:
 			go insist(cmd.Process.Pid, ended)
-			return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+			return signal(cmd, syscall.SIGINT)
 		}
 		return cmd.Process.Signal(os.Interrupt)
 	}
@@ -59,8 +59,6 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 	}
 	code := cmd.ProcessState.ExitCode()
 	if code < 0 {
-		// Without the tool its children would continue. They may have ended with it.
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		return 0, fmt.Errorf("%s was %w: %[1]s %[3]s: %[4]w", t.Name, ErrKilled, args[0], err)
 	}
 	var exit *exec.ExitError
