@@ -282,15 +282,22 @@ func (p *project) runContext(ctx context.Context, stage string, change ...func(*
 // when it is killed, so is all that it started, as in a container.
 func (p *project) start(o call, output io.Writer) *exec.Cmd {
 	p.t.Helper()
+	cmd := p.program(o)
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	testkit.Start(p.t, cmd)
+	return cmd
+}
+
+// program is a process for a stage.
+func (p *project) program(o call) *exec.Cmd {
+	p.t.Helper()
 	text, err := json.Marshal(o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(p.t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
-	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	testkit.Start(p.t, cmd)
 	return cmd
 }
 

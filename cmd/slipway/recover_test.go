@@ -19,6 +19,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // What cannot be imported is reported with its ID. It does not prevent the import of the rest.
@@ -130,6 +131,40 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 	k.arm(0, nil)
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and it exists in the cloud")
+	p.run("apply").must(t, run.Done)
+	if pairs := string(c.call(http.MethodGet, "/compute/v2.1/os-keypairs", "", http.StatusOK)); strings.Count(pairs, `"name":"operator"`) != 1 {
+		t.Errorf("the cloud has %s", pairs)
+	}
+}
+
+// The runner alone is killed, as for lack of memory: neither tofu nor a provider goes on, and recover finds
+// what they had made.
+func TestBlackBoxRunnerKilled(t *testing.T) {
+	p := newProject(t, "")
+	c := p.onCloud()
+	host, path, _ := strings.Cut(strings.TrimPrefix(c.url, "http://"), "/")
+	k := newKiller(t, "http://"+host)
+	c.url = k.url + "/" + path
+	p.write("environments/test/main.tf", c.code("operator"))
+	p.run("bootstrap").must(t, run.Done)
+	o := p.options("apply")
+	cmd := p.program(o)
+	testkit.Start(t, cmd)
+	working := 0
+	k.arm(0, func() {
+		working = len(processes(o.Work, "provider"))
+		_ = cmd.Process.Kill()
+	})
+	if err := cmd.Wait(); err == nil || working == 0 {
+		t.Fatalf("the apply ended with %v, beside %d providers", err, working)
+	}
+	soon.Wait(t, "tofu and its provider end", func() bool { return len(tofus(o.Work))+len(processes(o.Work, "provider")) == 0 })
+	k.arm(0, nil)
+	c.url = "http://" + host + "/" + path
+	p.write("environments/test/main.tf", c.code("operator"))
+	p.secret["OS_AUTH_URL"], p.secret["OS_REGION_NAME"], p.secret["OS_TENANT_NAME"] = c.url+"/identity/v3/", openstack.Region, "slipway"
+	p.seal()
+	p.run("recover", dead).must(t, run.Done)
 	p.run("apply").must(t, run.Done)
 	if pairs := string(c.call(http.MethodGet, "/compute/v2.1/os-keypairs", "", http.StatusOK)); strings.Count(pairs, `"name":"operator"`) != 1 {
 		t.Errorf("the cloud has %s", pairs)
