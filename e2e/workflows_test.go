@@ -5,7 +5,6 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,7 +16,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"slipway/internal/must"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/artifacts"
 )
 
 // A job is a job that GitHub would run: the steps of a workflow, in a checkout, with GitHub's
@@ -29,6 +30,8 @@ type job struct {
 	event  string // file
 	values map[string]string
 	env    []string
+
+	artifacts artifacts.Store
 }
 
 var expression = regexp.MustCompile(`\$\{\{ *(.*?) *\}\}`)
@@ -91,11 +94,17 @@ func (j *job) run(workflow, id string) result {
 		switch action {
 		case "":
 			ok = bash(s.Run, s.Env)
-		case "actions/checkout", "actions/download-artifact":
+		case "actions/checkout":
+		case "actions/upload-artifact":
+			must.Do(j.t, j.artifacts.Upload(j.fill(s.With["name"]), j.fill(s.With["path"])))
+		case "actions/download-artifact":
+			with := map[string]string{}
+			for name, value := range s.With {
+				with[name] = j.fill(value)
+			}
+			must.Do(j.t, j.artifacts.Download(with))
 		case "./.github/actions/dagger":
 			ok = bash(j.githubFolder(), nil)
-		case "actions/upload-artifact":
-			ok = bash(fmt.Sprintf(`mkdir -p "$RUNNER_TEMP/artifacts/%s" && cp %q "$_"`, j.fill(s.With["name"]), j.fill(s.With["path"])), nil)
 		default:
 			j.t.Fatalf("the test does not know the action %s", action)
 		}
@@ -236,7 +245,7 @@ func TestWorkflows(t *testing.T) {
 
 	sha := strings.Repeat("1234567890", 4)
 	temp := t.TempDir()
-	j := &job{t: t, dir: c.dir, temp: temp, event: filepath.Join(temp, "event.json"), values: map[string]string{
+	j := &job{t: t, dir: c.dir, temp: temp, event: filepath.Join(temp, "event.json"), artifacts: artifacts.Store(t.TempDir()), values: map[string]string{
 		"matrix.environment": "local", "secrets.AGE_KEY": string(bytes.TrimSpace(identity)), "github.token": "token-of-actions",
 		"join(fromJSON(vars.ENVIRONMENTS), ',')": "local", "runner.temp": temp, "inputs.allow_destroy": "", "matrix.digest": "sha256:" + strings.Repeat("0", 64), "matrix.playbook": "true", "matrix.checks": "https,flow",
 		`inputs.environment && format('["{0}"]', inputs.environment) || vars.ENVIRONMENTS`: `["local"]`,

@@ -184,7 +184,7 @@ func TestBlackBoxRecoverChildren(t *testing.T) {
 			s.run("apply").must(t, run.Done)
 			all := s.inventory()
 			if twice := slices.Compact(slices.Clone(all)); len(twice) != len(all) {
-				t.Errorf("something is there twice: %q", all)
+				t.Errorf("something is listed twice: %q", all)
 			}
 			s.run("destroy", confirm).must(t, run.Done)
 			if now := s.inventory(); !slices.Equal(now, empty) {

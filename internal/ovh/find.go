@@ -117,7 +117,7 @@ func (a *Account) findInside(ctx context.Context, kind string, want attributes, 
 			switch {
 			case made != nil && !made.Before(since):
 				found = append(found, one.ID)
-			// The ID of an older service would be known, so this is no object of the wanted one.
+			// The ID of an older service would be known, so this one is in another.
 			case made == nil && !want.lacks("cluster_id"):
 				undated = append(undated, one.ID)
 			}

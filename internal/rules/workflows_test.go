@@ -18,6 +18,9 @@ import (
 
 	"github.com/rhysd/actionlint"
 	"go.yaml.in/yaml/v3"
+
+	"slipway/internal/must"
+	"slipway/internal/testkit/artifacts"
 )
 
 const folder = "../../.github/workflows"
@@ -71,7 +74,7 @@ var (
 	// stage matches the stages that the runner's own deadline ends.
 	stage = regexp.MustCompile(`\b(plan-files|apply|drift|deploy|verify)\b`)
 	// glue are the commands besides `dagger call`.
-	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test(-all)?$|go run \./dev/nightly "\$RESULT" "\$RUNNER_TEMP/tests/report\.txt"$|cat "\$RUNNER_TEMP/plan/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"\nfor folder in |jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
+	glue = regexp.MustCompile(`^(sudo --preserve-env env "PATH=\$PATH" make test(-all)?$|go run \./dev/nightly "\$RESULT" "\$RUNNER_TEMP/tests/report\.txt"$|cat "\$RUNNER_TEMP/plan/\$ENVIRONMENT/summary.md" >>"\$GITHUB_STEP_SUMMARY"|mkdir -p "\$RUNNER_TEMP/plans"$|jq --null-input --raw-output '\$ENV\.ENVIRONMENTS \| fromjson\[\]')`)
 )
 
 // check lists what is wrong with a workflow.
@@ -346,8 +349,17 @@ func TestDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := ""
+	var download, upload map[string]string
 	for _, s := range w.Jobs["review"].Steps {
 		script += s.Run
+		if strings.HasPrefix(s.Uses, "actions/download-artifact@") {
+			download = s.With
+		}
+	}
+	for _, s := range w.Jobs["plan"].Steps {
+		if strings.HasPrefix(s.Uses, "actions/upload-artifact@") {
+			upload = s.With
+		}
 	}
 	for name, c := range map[string]struct {
 		environments string
@@ -356,6 +368,7 @@ func TestDigests(t *testing.T) {
 	}{
 		"two": {`["test", "prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2", "checks": ["https"]}`, "test": `{"name": "test", "digest": "sha256:1", "layers": [], "playbook": true, "checks": ["https", "flow"]}`},
 			`plans=[{"environment":"test","digest":"sha256:1","playbook":true,"checks":"https,flow"},{"environment":"prod","digest":"sha256:2","playbook":false,"checks":"https"}]` + "\n"},
+		"the only one":     {`["prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`}, `plans=[{"environment":"prod","digest":"sha256:2","playbook":false,"checks":""}]` + "\n"},
 		"one of two":       {`["prod"]`, map[string]string{"prod": `{"name": "prod", "digest": "sha256:2"}`, "test": `{}`}, `plans=[{"environment":"prod","digest":"sha256:2","playbook":false,"checks":""}]` + "\n"},
 		"one that failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "error": "x"}`, "prod": `{"name": "prod", "digest": "sha256:2"}`}, ""},
 		"the last failed":  {`["test", "prod"]`, map[string]string{"test": `{"name": "test", "digest": "sha256:1"}`, "prod": `{"name": "prod", "error": "x"}`}, ""},
@@ -363,15 +376,22 @@ func TestDigests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			temp := t.TempDir()
-			for environment, text := range c.summaries {
-				folder := filepath.Join(temp, "artifacts", "plan-"+environment)
-				if err := os.MkdirAll(folder, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(folder, "summary.json"), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+			fill := func(text, environment string) string {
+				return strings.NewReplacer("${{ runner.temp }}", temp, "${{ matrix.environment }}", environment).Replace(text)
 			}
+			store := artifacts.Store(t.TempDir())
+			for environment, text := range c.summaries {
+				folder := filepath.Join(temp, "plan", environment)
+				must.Do(t, os.MkdirAll(folder, 0o755))
+				must.Do(t, os.WriteFile(filepath.Join(folder, "summary.json"), []byte(text), 0o600))
+				must.Do(t, store.Upload(fill(upload["name"], environment), fill(upload["path"], environment)))
+				must.Do(t, os.RemoveAll(filepath.Join(temp, "plan"))) // the next one has a machine of its own
+			}
+			with := map[string]string{}
+			for name, value := range download {
+				with[name] = fill(value, "")
+			}
+			must.Do(t, store.Download(with))
 			output := filepath.Join(temp, "output")
 			cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + temp, "GITHUB_OUTPUT=" + output, "ENVIRONMENTS=" + c.environments}
