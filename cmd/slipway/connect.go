@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/remote"
 )
 
@@ -17,10 +17,10 @@ func connect(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 	flags.SetOutput(io.Discard)
 	proxy := flags.String("proxy", "", "URL of the HTTP proxy")
 	if err := flags.Parse(args); err != nil {
-		return refusal.New("slipway connect --proxy=http://HOST:PORT HOST PORT", "connect: %v", err)
+		return fault.Refuse("slipway connect --proxy=http://HOST:PORT HOST PORT", "connect: %v", err)
 	}
 	if *proxy == "" || flags.NArg() != 2 {
-		return refusal.New("slipway connect --proxy=http://HOST:PORT HOST PORT", "connect takes a proxy, a host and a port")
+		return fault.Refuse("slipway connect --proxy=http://HOST:PORT HOST PORT", "connect takes a proxy, a host and a port")
 	}
 	connection, err := remote.Connect(ctx, *proxy, net.JoinHostPort(flags.Arg(0), flags.Arg(1)))
 	if err != nil {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +11,7 @@ import (
 	"syscall"
 
 	"slipway/internal/confine"
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/run"
 )
 
@@ -32,7 +31,7 @@ func main() {
 // start runs the command in args and returns its exit code.
 func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
-		return complain(stderr, refusal.New("slipway --help", "no command was given"))
+		return complain(stderr, fault.Refuse("slipway --help", "no command was given"))
 	}
 	name, rest := args[0], args[1:]
 	switch name {
@@ -49,7 +48,7 @@ func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	c, ok := find(name)
 	if !ok {
-		return complain(stderr, refusal.New("slipway --help", "unknown command %q", name))
+		return complain(stderr, fault.Refuse("slipway --help", "unknown command %q", name))
 	}
 	if len(rest) == 1 && (rest[0] == "-h" || rest[0] == "--help") {
 		c.Usage(stdout)
@@ -74,7 +73,7 @@ func help(w io.Writer) {
 		row(c.Name, c.Help)
 	}
 	fmt.Fprint(w, "\nslipway COMMAND --help lists its flags.\n"+
-		"exit codes: 0 done, 1 refused or failed, 2 done and there are changes, 3 bad input\n")
+		"exit codes: 0 done, 1 failed, 2 done and there are changes, 3 bad input, 4 a part is done\n")
 }
 
 // complain prints an error, if there is one, and returns the exit code.
@@ -83,10 +82,8 @@ func complain(stderr io.Writer, err error) int {
 		return run.Done
 	}
 	fmt.Fprintf(stderr, "slipway: error: %v\n", err)
-	var input *refusal.Error
-	if errors.As(err, &input) {
-		fmt.Fprintf(stderr, "slipway: hint: %s\n", input.Hint)
-		return run.BadInput
+	if e, ok := fault.Of(err); ok && e.Hint != "" {
+		fmt.Fprintf(stderr, "slipway: hint: %s\n", e.Hint)
 	}
-	return run.Failed
+	return run.ExitCode(err)
 }

@@ -30,6 +30,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/calls"
 	"slipway/internal/testkit/soon"
 )
 
@@ -271,6 +272,9 @@ func (p *project) runContext(ctx context.Context, stage string, change ...func(*
 	}
 	if err := json.Unmarshal(data, &e.result); err != nil {
 		p.t.Fatal(err)
+	}
+	if err := calls.Check(e.result.Hint); err != nil {
+		p.t.Errorf("the hint cannot be followed: %v", err)
 	}
 	if e.result.ExitCode != e.code {
 		p.t.Fatalf("the exit code is %d, and the result says %d", e.code, e.result.ExitCode)

@@ -127,7 +127,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 			}
 		})
 	}).must(t, run.Failed)
-	e.says(t, "the provider crashed while creating openstack_compute_keypair_v2.operator", "next: dagger call recover --env=test")
+	e.says(t, "the provider crashed while creating openstack_compute_keypair_v2.operator", "hint: dagger call recover --env=test")
 	k.arm(0, nil)
 	p.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
 	p.run("recover").must(t, run.Done).says(t, "openstack_compute_keypair_v2.operator was in flight (create), and it exists in the cloud")

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
+	"slipway/internal/fault"
 	"slipway/internal/pins"
-	"slipway/internal/refusal"
 	"slipway/internal/toolchain"
 )
 
@@ -21,14 +21,14 @@ func checkToolchain(ctx context.Context, args []string, stdout io.Writer) error 
 	path := flags.String("pins", "", "the pins file")
 	where := flags.String("container", toolchain.Tofu, "the container that this is: tofu or ansible")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || *path == "" || *where != toolchain.Tofu && *where != toolchain.Ansible {
-		return refusal.New(usage, "toolchain takes --pins and a file, and --container=tofu or ansible, not %q", args)
+		return fault.Refuse(usage, "toolchain takes --pins and a file, and --container=tofu or ansible, not %q", args)
 	}
 	list, err := pins.ReadFile(*path)
 	if os.IsNotExist(err) {
-		return refusal.New(usage, "%v", err)
+		return fault.Refuse(usage, "%v", err)
 	}
 	if err != nil {
-		return refusal.New("git diff ci/pins.env", "%v", err)
+		return fault.Refuse("git diff ci/pins.env", "%v", err)
 	}
 	rows, err := toolchain.Compare(ctx, os.DirFS("/"), list, *where)
 	if err != nil {

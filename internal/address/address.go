@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // Sorted returns a sorted copy of a list without duplicates.
@@ -42,7 +42,7 @@ func Split(flag, text string) ([]string, error) {
 		address.WriteRune(c)
 	}
 	if quoted {
-		return nil, refusal.New(flag+`='a.b["c"],d.e'`, "%s has an unclosed quote: %s", flag, text)
+		return nil, fault.Refuse(flag+`='a.b["c"],d.e'`, "%s has an unclosed quote: %s", flag, text)
 	}
 	end()
 	return Sorted(list), nil

@@ -4,9 +4,9 @@ package clouds
 import (
 	"context"
 
+	"slipway/internal/fault"
 	"slipway/internal/openstack"
 	"slipway/internal/ovh"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 )
 
@@ -37,7 +37,7 @@ func (c *Clouds) OVH() (*ovh.Account, error) {
 	}
 	account, err := ovh.Connect(c.run.Credentials)
 	if err != nil {
-		return nil, refusal.New(c.run.SetCommand("OVH_ENDPOINT"), "the credentials of %s: %v", c.run.Env, err)
+		return nil, fault.Refuse(c.run.SetCommand("OVH_ENDPOINT"), "the credentials of %s: %v", c.run.Env, err)
 	}
 	return account, nil
 }
@@ -46,7 +46,7 @@ func (c *Clouds) OVH() (*ovh.Account, error) {
 func (c *Clouds) Need(variables []string, what string) error {
 	for _, variable := range variables {
 		if c.run.Credentials[variable] == "" {
-			return refusal.New(c.run.SetCommand(variable), "the credentials of %s have no %s, which is needed to find its %s", c.run.Env, variable, what)
+			return fault.Refuse(c.run.SetCommand(variable), "the credentials of %s have no %s, which is needed to find its %s", c.run.Env, variable, what)
 		}
 	}
 	return nil

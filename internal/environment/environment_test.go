@@ -2,7 +2,6 @@ package environment
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 var update = flag.Bool("update", false, "write what is wanted into the archives")
@@ -65,9 +64,8 @@ func TestLoad(t *testing.T) {
 // describeResult writes what Load returned as the archives have it.
 func describeResult(t *testing.T, e *Environment, err error) string {
 	t.Helper()
-	var r *refusal.Error
-	if errors.As(err, &r) {
-		return "error: " + r.Message + "\nhint: " + r.Hint + "\n"
+	if r, ok := fault.Refusal(err); ok {
+		return "error: " + r.Error() + "\nhint: " + r.Hint + "\n"
 	}
 	if err != nil {
 		t.Fatal(err)

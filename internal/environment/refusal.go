@@ -3,10 +3,10 @@ package environment
 import (
 	"fmt"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
-func refuse(hint, format string, args ...any) error { return refusal.New(hint, format, args...) }
+func refuse(hint, format string, args ...any) error { return fault.Refuse(hint, format, args...) }
 
 // The commands that hints name. They are collected here because another part of the program defines
 // them.

@@ -14,8 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 )
 
 // The kinds of findings, as they are called in environment.yaml under allow.
@@ -113,7 +113,7 @@ func unreadable(file string, diagnostics hcl.Diagnostics) error {
 			if d.Subject != nil {
 				file, line = d.Subject.Filename, d.Subject.Start.Line
 			}
-			return refusal.New("tofu fmt -check -diff "+printable.Word(path.Dir(file)), "%s:%d: cannot be parsed: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
+			return fault.Refuse("tofu fmt -check -diff "+printable.Word(path.Dir(file)), "%s:%d: cannot be parsed: %s", file, line, strings.ToLower(d.Summary[:1])+d.Summary[1:])
 		}
 	}
 	return nil

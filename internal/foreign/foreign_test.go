@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"slipway/internal/environment"
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 var update = flag.Bool("update", false, "write what is wanted into the archives")
@@ -46,9 +45,8 @@ func TestJudge(t *testing.T) {
 				err = Judge(findings, e)
 			}
 			got := "fine\n"
-			var r *refusal.Error
-			if errors.As(err, &r) {
-				got = "error: " + r.Message + "\nhint: " + r.Hint + "\n"
+			if r, ok := fault.Refusal(err); ok {
+				got = "error: " + r.Error() + "\nhint: " + r.Hint + "\n"
 			} else if err != nil {
 				t.Fatal(err)
 			}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 )
 
 // Judge refuses the first finding that the environment does not allow. The hint lists everything
@@ -24,7 +24,7 @@ func Judge(findings []Finding, e *environment.Environment) error {
 	var refused []Finding
 	for _, f := range findings {
 		if f.Name == "" {
-			return refusal.New(f.Hint, "%s:%d: %s", printable.Line(f.File), f.Line, f.What)
+			return fault.Refuse(f.Hint, "%s:%d: %s", printable.Line(f.File), f.Line, f.What)
 		}
 		if slices.Contains(allowed[f.Kind], f.Name) {
 			continue
@@ -53,6 +53,6 @@ func Judge(findings []Finding, e *environment.Environment) error {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	f := refused[0]
-	return refusal.New(fmt.Sprintf("to allow it, write into environments/%s/environment.yaml: allow: {%s}", e.Name, strings.Join(lists, ", ")),
+	return fault.Refuse(fmt.Sprintf("to allow it, write into environments/%s/environment.yaml: allow: {%s}", e.Name, strings.Join(lists, ", ")),
 		"%s:%d: %s, and environment %s does not allow it%s", printable.Line(f.File), f.Line, f.What, e.Name, more)
 }

@@ -21,8 +21,8 @@ import (
 
 	api "github.com/google/go-github/v74/github"
 
+	"slipway/internal/fault"
 	"slipway/internal/redact"
-	"slipway/internal/refusal"
 	"slipway/internal/wait"
 )
 
@@ -69,10 +69,10 @@ type Outcome struct {
 func New(o Options) (*Client, error) {
 	root, err := parseURL(o.API)
 	if err != nil {
-		return nil, refusal.New("set GITHUB_API_URL=https://api.github.com", "the URL of GitHub's API %v", err)
+		return nil, fault.Refuse("set GITHUB_API_URL=https://api.github.com", "the URL of GitHub's API %v", err)
 	}
 	if o.Token == "" || strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, refusal.New("in the workflow, pass ${{ github.token }}", "the GitHub token is empty or contains invalid characters")
+		return nil, fault.Refuse("in the workflow, pass ${{ github.token }}", "the GitHub token is empty or contains invalid characters")
 	}
 	client := http.Client{Timeout: 30 * time.Second}
 	if o.HTTP != nil {

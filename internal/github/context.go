@@ -10,7 +10,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // A Context is what GitHub Actions says about the run. Every value is validated: none contains a
@@ -49,13 +49,13 @@ var (
 func ReadContext(getenv func(name string) string) (Context, error) {
 	if id := getenv("GITHUB_RUN_ID"); id != "" {
 		if n, err := strconv.ParseInt(id, 10, 64); err != nil || n < 1 {
-			return Context{}, refusal.New("set GITHUB_RUN_ID=${{ github.run_id }}", "GITHUB_RUN_ID is %q, which is not a run number", id)
+			return Context{}, fault.Refuse("set GITHUB_RUN_ID=${{ github.run_id }}", "GITHUB_RUN_ID is %q, which is not a run number", id)
 		}
 	}
 	if path := getenv("GITHUB_EVENT_PATH"); path != "" {
 		// The library treats a missing file as an empty one.
 		if _, err := os.Stat(path); err != nil {
-			return Context{}, refusal.New(eventHint, "GITHUB_EVENT_PATH is %q, which cannot be read: %v", path, err)
+			return Context{}, fault.Refuse(eventHint, "GITHUB_EVENT_PATH is %q, which cannot be read: %v", path, err)
 		}
 	}
 	// The library is only used for reading: its way of writing a multi-line value can be broken by
@@ -67,7 +67,7 @@ func ReadContext(getenv func(name string) string) (Context, error) {
 		return getenv(name)
 	})).Context()
 	if err != nil {
-		return Context{}, refusal.New(eventHint, "GITHUB_EVENT_PATH is %q, which does not contain an event: %v", getenv("GITHUB_EVENT_PATH"), err)
+		return Context{}, fault.Refuse(eventHint, "GITHUB_EVENT_PATH is %q, which does not contain an event: %v", getenv("GITHUB_EVENT_PATH"), err)
 	}
 	c := Context{Repository: run.Repository, Event: run.EventName, RunID: run.RunID, SHA: run.SHA, Head: run.SHA}
 	if err := c.check(); err != nil {
@@ -90,19 +90,19 @@ func ReadContext(getenv func(name string) string) (Context, error) {
 
 func (c *Context) check() error {
 	if c.Repository == "" {
-		return refusal.New("set GITHUB_REPOSITORY=owner/name", "GITHUB_REPOSITORY is not set")
+		return fault.Refuse("set GITHUB_REPOSITORY=owner/name", "GITHUB_REPOSITORY is not set")
 	}
 	if _, err := parseRepository(c.Repository); err != nil {
-		return refusal.New("set GITHUB_REPOSITORY=owner/name", "GITHUB_REPOSITORY is %q, which is not of the form owner/name", c.Repository)
+		return fault.Refuse("set GITHUB_REPOSITORY=owner/name", "GITHUB_REPOSITORY is %q, which is not of the form owner/name", c.Repository)
 	}
 	if c.Event == "" {
-		return refusal.New("set GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_EVENT_NAME is not set")
+		return fault.Refuse("set GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_EVENT_NAME is not set")
 	}
 	if !validEvent.MatchString(c.Event) {
-		return refusal.New("set GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_EVENT_NAME is %q, which is not the name of an event", c.Event)
+		return fault.Refuse("set GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_EVENT_NAME is %q, which is not the name of an event", c.Event)
 	}
 	if c.SHA != "" && !validSHA.MatchString(c.SHA) {
-		return refusal.New("set GITHUB_SHA=$(git rev-parse HEAD)", "GITHUB_SHA is %q, which is not a commit", c.SHA)
+		return fault.Refuse("set GITHUB_SHA=$(git rev-parse HEAD)", "GITHUB_SHA is %q, which is not a commit", c.SHA)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func address(name, value string) (string, error) {
 	u, err := parseURL(value)
 	if err != nil {
 		example := map[string]string{"GITHUB_API_URL": "https://api.github.com", "GITHUB_SERVER_URL": "https://github.com"}[name]
-		return "", refusal.New("set "+name+"="+example, "%s %v", name, err)
+		return "", fault.Refuse("set "+name+"="+example, "%s %v", name, err)
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

@@ -2,14 +2,13 @@ package github
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -182,11 +181,11 @@ func TestReadContextRefuses(t *testing.T) {
 func refused(t *testing.T, values map[string]string, want string) {
 	t.Helper()
 	_, err := ReadContext(func(name string) string { return values[name] })
-	var refused *refusal.Error
-	if !errors.As(err, &refused) || refused.Hint == "" || !strings.Contains(refused.Message, want) {
+	refused, ok := fault.Refusal(err)
+	if !ok || refused.Hint == "" || !strings.Contains(refused.Error(), want) {
 		t.Fatalf("got %v, want a refusal with %q", err, want)
 	}
-	if strings.Contains(refused.Message, "hunter2") || strings.Contains(refused.Message, "\n") {
-		t.Errorf("got %q", refused.Message)
+	if strings.Contains(refused.Error(), "hunter2") || strings.Contains(refused.Error(), "\n") {
+		t.Errorf("got %q", refused.Error())
 	}
 }

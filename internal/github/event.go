@@ -6,7 +6,7 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // An event is the part of a payload that identifies the pull request.
@@ -40,7 +40,7 @@ func (c *Context) readPull(run *githubactions.GitHubContext) error {
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return refusal.New(eventHint, "the event in %q is malformed: %v", run.EventPath, err)
+		return fault.Refuse(eventHint, "the event in %q is malformed: %v", run.EventPath, err)
 	}
 	switch {
 	case e.Pull != nil:
@@ -49,7 +49,7 @@ func (c *Context) readPull(run *githubactions.GitHubContext) error {
 		c.Fork = from == "" || from != to
 		if sha := e.Pull.Head.SHA; sha != "" {
 			if !validSHA.MatchString(sha) {
-				return refusal.New(eventHint, "the event in %q has %q as its commit, which is not a commit", run.EventPath, sha)
+				return fault.Refuse(eventHint, "the event in %q has %q as its commit, which is not a commit", run.EventPath, sha)
 			}
 			c.Head = sha
 		}
@@ -59,7 +59,7 @@ func (c *Context) readPull(run *githubactions.GitHubContext) error {
 		c.Pull, c.Fork = e.Number, true
 	}
 	if c.Pull < 0 || c.Pull == 0 && (e.Pull != nil || e.Issue.Pull != nil || strings.HasPrefix(c.Event, "pull_request")) {
-		return refusal.New(eventHint, "the event in %q is %s, but it names no pull request", run.EventPath, c.Event)
+		return fault.Refuse(eventHint, "the event in %q is %s, but it names no pull request", run.EventPath, c.Event)
 	}
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/state"
 )
 
@@ -44,7 +44,7 @@ func refuseLive(l *layer.Layer, o Others) error {
 		return nil
 	}
 	run := o.Live[0]
-	return refusal.New(later(l, run)+"   # if it was killed; otherwise wait until it ends",
+	return fault.Refuse(later(l, run)+"   # if it was killed; otherwise wait until it ends",
 		"%s%s is alive: its last heartbeat was %s ago", DescribeRun(run), Origin(run), run.Silent().Round(time.Second))
 }
 
@@ -79,12 +79,12 @@ func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error 
 	}
 	if i := slices.IndexFunc(o.Over, holds); i >= 0 {
 		if o.Over[i].Silent() < l.DeadAfter {
-			return refusal.New(later(l, o.Over[i]), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
+			return fault.Refuse(later(l, o.Over[i]), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
 		}
 		return nil
 	}
 	if lockID != "" {
-		return refusal.New(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, but the lock's ID is %s", lockID, lock.ID)
+		return fault.Refuse(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, but the lock's ID is %s", lockID, lock.ID)
 	}
-	return refusal.New("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "the lock of %s is in no journal, so it is not known whether %s is dead", l.Name, printable.Terminal(lock.Who))
+	return fault.Refuse("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "the lock of %s is in no journal, so it is not known whether %s is dead", l.Name, printable.Terminal(lock.Who))
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/state"
 	"slipway/internal/tofu"
 )
@@ -136,7 +136,7 @@ func (h *Hold) giveBack(ctx context.Context) error {
 			return nil // the run was refused: the lock belongs to somebody else
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the work on %s is done, but its lock could not be released (next: %s): %w", l.Name, l.Call("unlock"), err)
+			return fault.Fail(l.Call("unlock"), "the work on %s is done, but its lock could not be released: %w", l.Name, err)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func refuseDead(l *layer.Layer, o Others) error {
 	if len(o.Dead) == 0 {
 		return nil
 	}
-	return refusal.New(l.Call("recover"), "%s was interrupted, and what it created may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
+	return fault.Refuse(l.Call("recover"), "%s was interrupted, and what it created may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
 }
 
 // NoteRuns tells the reader of a plan what else is happening to the state.
@@ -240,7 +240,7 @@ func DescribeLock(lock *state.Lock) string {
 
 // refuseLocked refuses because another run holds the lock.
 func refuseLocked(l *layer.Layer, format string, args ...any) error {
-	return refusal.New("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
+	return fault.Refuse("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
 }
 
 // A lossError says why a run can no longer hold its state. Its cause may be a request that timed out,

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/inventory"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
@@ -32,8 +32,7 @@ const (
 func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	hosts, err := inventory.Hosts(l.Name, outputs)
 	if err != nil {
-		// Not a refusal: an apply may have changed something.
-		return nil, &run.EndError{Status: "failed", Hint: "$EDITOR " + printable.Word(l.Environment.Dir(l.Config)), Err: err}
+		return nil, fault.Refuse("$EDITOR "+printable.Word(l.Environment.Dir(l.Config)), "%w", err)
 	}
 	return hosts, nil
 }
@@ -56,7 +55,7 @@ func Route(e *environment.Environment, hosts []remote.Host) error {
 		for _, h := range hosts {
 			names = append(names, h.Name)
 		}
-		return refusal.New("$EDITOR environments/"+e.Name+"/environment.yaml", "ssh.jump is %q, and the hosts of %s are %s", e.SSH.Jump, e.Name, strings.Join(names, ", "))
+		return fault.Refuse("$EDITOR environments/"+e.Name+"/environment.yaml", "ssh.jump is %q, and the hosts of %s are %s", e.SSH.Jump, e.Name, strings.Join(names, ", "))
 	}
 	bastion := hosts[at]
 	for i := range hosts {
@@ -76,7 +75,7 @@ func PrivateKey(r *run.Run) (ssh.Signer, error) {
 	key, err := ssh.ParsePrivateKey([]byte(text))
 	if err != nil {
 		// The library's error may quote the key.
-		return nil, refusal.New(r.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, r.Env)
+		return nil, fault.Refuse(r.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, r.Env)
 	}
 	return key, nil
 }

@@ -2,14 +2,12 @@ package hosts
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
 	"slipway/internal/environment"
 	"slipway/internal/must"
 	"slipway/internal/remote"
-	"slipway/internal/run"
 	"slipway/internal/testkit"
 	"slipway/internal/tofu"
 )
@@ -63,14 +61,10 @@ func TestPrivateKey(t *testing.T) {
 	must.Refuse(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}), "is not a private key", "")
 }
 
-// An apply that has changed something did not refuse it.
 func TestOf(t *testing.T) {
 	d := testkit.New(t)
 	_, err := Of(d.Layer, tofu.Outputs{"ansible_inventory": {Value: json.RawMessage(`{"host": "192.0.2.1"}`)}})
-	end, ok := errors.AsType[*run.EndError](err)
-	if !ok || end.Status != "failed" || !strings.HasPrefix(end.Hint, "$EDITOR environments/test") || !strings.Contains(err.Error(), "has no user") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, err, "has no user", "$EDITOR environments/test")
 }
 
 // Without the key, or without hosts, it waits for none.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // tofu's messages about a provider. They are the only sign of these faults.
@@ -18,15 +18,15 @@ var (
 func (l *Layer) refuseProvider(said string, failure error) error {
 	said = strings.Join(strings.FieldsFunc(said, func(c rune) bool { return strings.ContainsRune(" \t\n│╷╵", c) }), " ")
 	if own, err := l.BuildsProviders(); err == nil && own && anotherBuild.MatchString(said) {
-		return refusal.New("use a machine that reaches the registry, one without PINS in .env",
+		return fault.Refuse("use a machine that reaches the registry, one without PINS in .env",
 			"the lock file of %s has the checksums of the registry's providers, and this machine builds its own from source", l.Name)
 	}
 	command := "dagger call -y lock-providers --env=" + l.Env // also reports when the registry itself has different packages now
 	if m := anotherBuild.FindStringSubmatch(said); m != nil {
-		return refusal.New(command, "provider %s %s is a different build from the one in the lock file of %s: none of the checksums there match", m[1], m[2], l.Name)
+		return fault.Refuse(command, "provider %s %s is a different build from the one in the lock file of %s: none of the checksums there match", m[1], m[2], l.Name)
 	}
 	if notInLock.MatchString(said) {
-		return refusal.New(command, "the lock file of %s does not match the providers and versions that its code requires", l.Name)
+		return fault.Refuse(command, "the lock file of %s does not match the providers and versions that its code requires", l.Name)
 	}
 	return failure
 }

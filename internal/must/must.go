@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
+	"slipway/internal/testkit/calls"
 	"slipway/internal/tofu"
 )
 
@@ -21,9 +22,25 @@ func NotStarted(t *testing.T, err error, command string) {
 // Refuse fails unless err is a refusal with that message and that hint.
 func Refuse(t *testing.T, err error, message, hint string) {
 	t.Helper()
-	var r *refusal.Error
-	if !errors.As(err, &r) || !strings.Contains(r.Message, message) || !strings.Contains(r.Hint, hint) {
+	r, ok := fault.Refusal(err)
+	if !ok || !strings.Contains(r.Error(), message) || !strings.Contains(r.Hint, hint) {
 		t.Errorf("got %v (%+v), want %q, hint %q", err, r, message, hint)
+		return
+	}
+	if err := calls.Check(r.Hint); err != nil {
+		t.Errorf("the hint cannot be followed: %v", err)
+	}
+}
+
+// Hint fails unless err, which is no refusal, names this next step.
+func Hint(t *testing.T, err error, want string) {
+	t.Helper()
+	e, ok := fault.Of(err)
+	if !ok || e.Kind == fault.Refused || e.Hint != want {
+		t.Errorf("got %v (%+v), want hint %q", err, e, want)
+	}
+	if err := calls.Check(want); err != nil {
+		t.Errorf("the hint cannot be followed: %v", err)
 	}
 }
 

@@ -2,11 +2,10 @@ package playbook
 
 import (
 	"context"
-	"errors"
 
 	"slipway/internal/ansible"
+	"slipway/internal/fault"
 	"slipway/internal/hosts"
-	"slipway/internal/run"
 )
 
 // Deploy runs the playbook, and adds the hosts' results to the run's. Show adds them to the report.
@@ -16,7 +15,6 @@ func (s *Site) Deploy(ctx context.Context, o Options) (*ansible.Record, error) {
 	if done == nil {
 		return nil, err
 	}
-	ended, _ := errors.AsType[*run.EndError](err)
-	s.Result.Hosts = s.results(done, ended != nil && ended.Status == "interrupted")
+	s.Result.Hosts = s.results(done, fault.Is(err, fault.Interrupted))
 	return done, err
 }

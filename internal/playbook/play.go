@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"slipway/internal/ansible"
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 )
@@ -162,10 +162,10 @@ func (s *Site) judge(ctx context.Context, done *ansible.Record, code int, err er
 	case err != nil:
 		return err
 	case ctx.Err() != nil || code == ansible.ExitInterrupted:
-		return &run.EndError{Status: "interrupted", Hint: "dagger call deploy --env=" + s.Env, Err: fmt.Errorf("the deploy was interrupted%s", where(done))}
+		return fault.New(fault.Interrupted, "dagger call deploy --env="+s.Env, "the deploy was interrupted%s", where(done))
 	case !done.Began && code != ansible.ExitOK:
 		s.Complaints.WriteString(printable.Log(printed.String()) + "\n")
-		return refusal.New("$EDITOR ansible/playbooks/"+s.Environment.Deploy.Playbook, "ansible cannot run the playbook %s: %s", s.Environment.Deploy.Playbook, complaint(printed.String()))
+		return fault.Refuse("$EDITOR ansible/playbooks/"+s.Environment.Deploy.Playbook, "ansible cannot run the playbook %s: %s", s.Environment.Deploy.Playbook, complaint(printed.String()))
 	case len(fatal) == 0 && code != ansible.ExitOK:
 		s.Complaints.WriteString(printable.Log(printed.String()) + "\n")
 		return fmt.Errorf("ansible-playbook ended with code %d%s: %s", code, where(done), complaint(printed.String()))
@@ -197,19 +197,19 @@ func where(r *ansible.Record) string {
 
 // failed returns the error for the hosts that did not get to the end.
 func (s *Site) failed(done *ansible.Record, fatal []ansible.Failure) error {
-	status := "unreachable"
+	kind := fault.Unreachable
 	hint := "dagger call ssh --env=" + s.Env + " --host=" + fatal[0].Host
 	hosts := map[string]bool{}
 	for _, f := range fatal {
 		hosts[f.Host] = true
 		if !f.Unreachable {
-			status = "failed"
+			kind = fault.Failed
 			hint = "dagger call deploy --env=" + s.Env + " --limit=" + f.Host
 		}
 	}
 	f := fatal[0]
-	return &run.EndError{Status: status, Hint: hint, Err: fmt.Errorf("%d of %s did not get to the end: %s is %s in the task %q (%s): %s",
-		len(hosts), count(len(done.Hosts), "host"), f.Host, strings.Replace(verdict(f), "failed", "stopped", 1), f.Task, s.place(f.Path), s.brief(f))}
+	return fault.New(kind, hint, "%d of %s did not get to the end: %s is %s in the task %q (%s): %s",
+		len(hosts), count(len(done.Hosts), "host"), f.Host, strings.Replace(verdict(f), "failed", "stopped", 1), f.Task, s.place(f.Path), s.brief(f))
 }
 
 // place returns a path in the repository.
@@ -272,9 +272,9 @@ func describeDead(dead journal.Run) string {
 // end releases the lock. A run that was interrupted leaves its journal for the next deploy. A
 // complete one on all hosts makes up for those before it.
 func (t *turn) end(ctx context.Context, done *ansible.Record, o Options, err error) error {
-	var ended *run.EndError
-	interrupted := errors.As(err, &ended) && ended.Status == "interrupted" || err != nil && ended == nil && done.Began
-	if interrupted {
+	e, known := fault.Of(err)
+	judged := known && (e.Kind == fault.Failed || e.Kind == fault.Unreachable)
+	if fault.Is(err, fault.Interrupted) || err != nil && !judged && done.Began {
 		return t.hold.End(ctx, false)
 	}
 	ctx = context.WithoutCancel(ctx)

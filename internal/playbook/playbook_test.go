@@ -9,6 +9,7 @@ import (
 
 	"slipway/internal/ansible"
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/must"
 	"slipway/internal/remote"
@@ -87,14 +88,12 @@ func TestJudge(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)
 			}
-			var end *run.EndError
+			e, ok := fault.Of(err)
 			switch {
-			case c.status == "refused":
-				must.Refuse(t, err, c.want, c.hint)
-			case errors.As(err, &end) != (c.status != ""):
+			case ok != (c.status != ""):
 				t.Errorf("got %v", err)
-			case end != nil && (end.Status != c.status || !strings.HasPrefix(end.Hint, c.hint)):
-				t.Errorf("got %s and %s, want %s and %s", end.Status, end.Hint, c.status, c.hint)
+			case ok && (string(e.Kind) != c.status || !strings.HasPrefix(e.Hint, c.hint)):
+				t.Errorf("got %s and %s, want %s and %s", e.Kind, e.Hint, c.status, c.hint)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package playbook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,10 +11,10 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/inventory"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
@@ -65,10 +64,10 @@ func New(r *run.Run) *Site { return &Site{Run: r} }
 
 func refuseWithout(r *run.Run) error {
 	if r.Environment.Deploy == nil {
-		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml   # deploy: {playbook: site.yml}", "environment %s has no playbook", r.Env)
+		return fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml   # deploy: {playbook: site.yml}", "environment %s has no playbook", r.Env)
 	}
 	if r.OnlyLayer != "" {
-		return refusal.New("dagger call deploy --env="+r.Env+" --limit=HOST", "a playbook needs the hosts of all layers, and --layer is %q", r.OnlyLayer)
+		return fault.Refuse("dagger call deploy --env="+r.Env+" --limit=HOST", "a playbook needs the hosts of all layers, and --layer is %q", r.OnlyLayer)
 	}
 	return nil
 }
@@ -76,15 +75,12 @@ func refuseWithout(r *run.Run) error {
 // Add adds the hosts of a layer.
 func (s *Site) Add(l *layer.Layer, outputs tofu.Outputs) error {
 	found, err := hosts.Of(l, outputs)
-	if end, ok := errors.AsType[*run.EndError](err); ok {
-		return refusal.New(end.Hint, "%v", end.Err)
-	}
 	if err != nil {
 		return err
 	}
 	for _, h := range found {
 		if slices.ContainsFunc(s.Hosts, func(other remote.Host) bool { return other.Name == h.Name }) {
-			return refusal.New("$EDITOR "+l.Environment.Dir(l.Config), "two layers of %s have a host named %s", s.Env, h.Name)
+			return fault.Refuse("$EDITOR "+l.Environment.Dir(l.Config), "two layers of %s have a host named %s", s.Env, h.Name)
 		}
 	}
 	s.Hosts = append(s.Hosts, found...)
@@ -95,7 +91,7 @@ func (s *Site) Add(l *layer.Layer, outputs tofu.Outputs) error {
 // Complete reads the variables and the key, after all layers were added.
 func (s *Site) Complete() (err error) {
 	if len(s.Hosts) == 0 {
-		return refusal.New("dagger call apply --env="+s.Env, "environment %s has no hosts: no layer has an output %s", s.Env, inventory.HostsOutput)
+		return fault.Refuse("dagger call apply --env="+s.Env, "environment %s has no hosts: no layer has an output %s", s.Env, inventory.HostsOutput)
 	}
 	if err := hosts.Route(s.Environment, s.Hosts); err != nil {
 		return err
@@ -103,7 +99,7 @@ func (s *Site) Complete() (err error) {
 	s.Variables, s.Secrets = map[string]any{}, map[string]any{}
 	for _, l := range s.seen {
 		if err := inventory.Variables(l.layer, l.outputs, s.Variables, s.Secrets); err != nil {
-			return refusal.New("$EDITOR environments/"+s.Env, "%v", err)
+			return fault.Refuse("$EDITOR environments/"+s.Env, "%v", err)
 		}
 	}
 	for variable, value := range s.Credentials {
@@ -118,7 +114,7 @@ func (s *Site) Complete() (err error) {
 		return err
 	}
 	if s.Key == nil {
-		return refusal.New(s.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, hosts.OperatorKey)
+		return fault.Refuse(s.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, hosts.OperatorKey)
 	}
 	return nil
 }
@@ -133,7 +129,7 @@ func (s *Site) refuseMissing() error {
 		}
 		for _, variable := range slices.Sorted(maps.Keys(template)) {
 			if strings.HasPrefix(variable, VariablePrefix) && s.Credentials[variable] == "" {
-				return refusal.New(s.SetCommand(variable), "the credentials of %s have no %s, which the playbook needs", s.Env, variable)
+				return fault.Refuse(s.SetCommand(variable), "the credentials of %s have no %s, which the playbook needs", s.Env, variable)
 			}
 		}
 	}

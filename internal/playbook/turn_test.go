@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"slipway/internal/ansible"
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/must"
-	"slipway/internal/run"
 	"slipway/internal/testkit"
 )
 
@@ -88,7 +88,7 @@ func TestTake(t *testing.T) {
 // that was stopped leaves its lock and its journal.
 func TestEnd(t *testing.T) {
 	began, idle := &ansible.Record{Began: true}, &ansible.Record{}
-	failed := &run.EndError{Status: "failed", Err: errors.New("a task failed")}
+	failed := fault.Fail("", "a task failed")
 	for name, c := range map[string]struct {
 		done        *ansible.Record
 		options     Options
@@ -99,8 +99,8 @@ func TestEnd(t *testing.T) {
 		"on one host":     {done: began, options: Options{Limit: "a"}, dead: true},
 		"some tasks":      {done: began, options: Options{Tags: "base"}, dead: true},
 		"a task failed":   {done: began, err: failed, dead: true},
-		"interrupted":     {done: began, err: &run.EndError{Status: "interrupted", Err: errors.New("stopped")}, stays: true, dead: true},
-		"lost its lock":   {done: began, err: errors.Join(journal.ErrUnlocked, &run.EndError{Status: "interrupted", Err: errors.New("stopped")}), stays: true, dead: true},
+		"interrupted":     {done: began, err: fault.New(fault.Interrupted, "", "stopped"), stays: true, dead: true},
+		"lost its lock":   {done: began, err: errors.Join(journal.ErrUnlocked, fault.New(fault.Interrupted, "", "stopped")), stays: true, dead: true},
 		"crashed":         {done: began, err: errors.New("no exit code"), stays: true, dead: true},
 		"crashed at once": {done: idle, err: errors.New("not started"), dead: true},
 	} {

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"slipway/internal/fault"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -91,7 +91,7 @@ func Restore(ctx context.Context, l *layer.Layer, lost []Lost) error {
 	for _, one := range lost {
 		data, err := l.Identity.Open(one.sealed)
 		if err != nil {
-			return refusal.New(run.IdentityHint, "%s cannot be decrypted: %v", one.name, err)
+			return fault.Refuse(run.IdentityHint, "%s cannot be decrypted: %v", one.name, err)
 		}
 		if err := putBack(ctx, l, one.name, data); err != nil {
 			return err
@@ -117,7 +117,7 @@ func putBack(ctx context.Context, l *layer.Layer, name string, data []byte) erro
 	case err != nil:
 		return err
 	case kept.Lineage != lost.Lineage:
-		return refusal.New("compare them by hand: see docs/recover.md", "the lineage of %s differs from that of the state of %s in the store", name, l.Name)
+		return fault.Refuse("compare them by hand: see docs/recover.md", "the lineage of %s differs from that of the state of %s in the store", name, l.Name)
 	case kept.Serial >= lost.Serial:
 		fmt.Fprintf(&l.Report, "%s: %s is not newer than the state in the store (serial %d, stored %d): ignored\n", l.Name, name, lost.Serial, kept.Serial)
 		return nil

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // A Command is one command of the runner.
@@ -44,10 +44,10 @@ const (
 func (c Command) Parse(args []string, o *Options) error {
 	flags := c.flags(o)
 	if err := flags.Parse(args); err != nil {
-		return refusal.New("slipway "+c.Name+" --help", "%s: %v", c.Name, err)
+		return fault.Refuse("slipway "+c.Name+" --help", "%s: %v", c.Name, err)
 	}
 	if flags.NArg() > 0 {
-		return refusal.New("slipway "+c.Name+" --help", "%s takes no argument %q", c.Name, flags.Arg(0))
+		return fault.Refuse("slipway "+c.Name+" --help", "%s takes no argument %q", c.Name, flags.Arg(0))
 	}
 	if o.ID == "" {
 		o.ID = time.Now().UTC().Format("20060102-150405.000000")

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/redact"
-	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 )
 
@@ -22,7 +22,7 @@ const IdentityHint = "put the age identity's file into .env: AGEKEY=file://$HOME
 func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return secrets.Identity{}, refusal.New(IdentityHint, "no age identity was given")
+		return secrets.Identity{}, fault.Refuse(IdentityHint, "no age identity was given")
 	}
 	if err != nil {
 		return secrets.Identity{}, err
@@ -34,7 +34,7 @@ func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
 	}
 	identity, err := secrets.ParseIdentity(string(text))
 	if err != nil {
-		return secrets.Identity{}, refusal.New(IdentityHint, "%v", err)
+		return secrets.Identity{}, fault.Refuse(IdentityHint, "%v", err)
 	}
 	return identity, nil
 }
@@ -79,7 +79,7 @@ func Template(repository fs.FS, file string) (map[string]string, error) {
 	}
 	template, err := secrets.ReadDotenv(data)
 	if err != nil {
-		return nil, refusal.New("$EDITOR "+file+".example", "%s.example is not a dotenv file", file)
+		return nil, fault.Refuse("$EDITOR "+file+".example", "%s.example is not a dotenv file", file)
 	}
 	return template, nil
 }
@@ -98,7 +98,7 @@ func refuseUnset(repository fs.FS, files []string, credentials map[string]string
 			}
 		}
 		if len(unset) > 0 {
-			return refusal.New(setCommand(name, unset[0]), "%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
+			return fault.Refuse(setCommand(name, unset[0]), "%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
 		}
 	}
 	return nil

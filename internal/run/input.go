@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 )
 
 // refuseInput refuses what no command may read or use, before anything is read.
@@ -48,7 +48,7 @@ func refuseLinks(repository string) error {
 		}
 		// An os.Root follows links but refuses to leave. A broken link reads as nothing.
 		if _, err := root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return refusal.New("git rm -- "+printable.Word(name), "%s is a symbolic link that leads out of the repository, or a loop", printable.Line(name))
+			return fault.Refuse("git rm -- "+printable.Word(name), "%s is a symbolic link that leads out of the repository, or a loop", printable.Line(name))
 		}
 		return nil
 	})
@@ -63,7 +63,7 @@ func RefuseProxies(get func(string) string) error {
 	for _, name := range proxyVariables {
 		at, err := url.Parse(get(name))
 		if err == nil && at.User != nil && at.Scheme != "https" && !loopback(at.Hostname()) {
-			return refusal.New("write it as https://…, or without user and password", "%s sends a password to %s without encryption", name, printable.Line(at.Hostname()))
+			return fault.Refuse("write it as https://…, or without user and password", "%s sends a password to %s without encryption", name, printable.Line(at.Hostname()))
 		}
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/marker"
 	"slipway/internal/pins"
-	"slipway/internal/refusal"
 	"slipway/internal/state"
 )
 
@@ -48,7 +48,7 @@ func (r *Run) OpenCredentials() (err error) {
 	}
 	for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		if r.Credentials[variable] == "" {
-			return refusal.New(r.SetCommand(variable), "the credentials of %s have no %s, which is needed for the state's bucket", r.Env, variable)
+			return fault.Refuse(r.SetCommand(variable), "the credentials of %s have no %s, which is needed for the state's bucket", r.Env, variable)
 		}
 	}
 	r.Store = state.Open(r.Bucket())
@@ -64,7 +64,7 @@ func (r *Run) refuseLayer() error {
 		names = append(names, r.Environment.LayerName(l))
 	}
 	if !slices.Contains(names, r.OnlyLayer) {
-		return refusal.New(fmt.Sprintf("the layers of %s are %s", r.Env, strings.Join(names, ", ")), "environment %s has no layer %q", r.Env, r.OnlyLayer)
+		return fault.Refuse(fmt.Sprintf("the layers of %s are %s", r.Env, strings.Join(names, ", ")), "environment %s has no layer %q", r.Env, r.OnlyLayer)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (r *Run) OpenStore(ctx context.Context) error {
 	}
 	data, err := r.Store.Read(ctx, r.MarkerKey())
 	if errors.Is(err, state.ErrNone) {
-		return refusal.New("dagger call bootstrap --env="+r.Env, "%s has not been prepared for environment %s", r.Store.Name(), r.Env)
+		return fault.Refuse("dagger call bootstrap --env="+r.Env, "%s has not been prepared for environment %s", r.Store.Name(), r.Env)
 	}
 	if err != nil {
 		return err
@@ -98,14 +98,14 @@ func (r *Run) CheckMarker(data []byte) error {
 		return fmt.Errorf("the marker %s in %s: %w", r.MarkerKey(), r.Store.Name(), err)
 	}
 	if m.Environment != r.Env {
-		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "%s belongs to environment %q", r.Store.Name(), m.Environment)
+		return fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml", "%s belongs to environment %q", r.Store.Name(), m.Environment)
 	}
 	for _, variable := range []string{state.Passphrase, state.PreviousPassphrase} {
 		if m.ProvedBy(r.Credentials[variable]) {
 			return nil
 		}
 	}
-	return refusal.New("git log -p -- "+r.ownFile(), "%s in the credentials of %s is not the passphrase that encrypts its state", state.Passphrase, r.Env)
+	return fault.Refuse("git log -p -- "+r.ownFile(), "%s in the credentials of %s is not the passphrase that encrypts its state", state.Passphrase, r.Env)
 }
 
 // Encryption returns the value of TF_ENCRYPTION. It fails if the passphrase is missing or weak.

@@ -1,15 +1,14 @@
 package run_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"slipway/internal/fault"
 	"slipway/internal/must"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
@@ -153,8 +152,7 @@ func TestRefuseUnset(t *testing.T) {
 	}
 	v := testkit.NewVault(t)
 	must.Do(t, os.Mkdir(filepath.Join(v.Repository, testkit.VaultFile+".example"), 0o755))
-	var refused *refusal.Error
-	if err := v.OpenCredentials(); err == nil || errors.As(err, &refused) {
+	if err := v.OpenCredentials(); err == nil || fault.Is(err, fault.Refused) {
 		t.Errorf("a template that cannot be read: %v", err)
 	}
 }
@@ -199,8 +197,7 @@ func TestOpen(t *testing.T) {
 	for marker, want := range map[string]string{"forbidden": "403", "{}": "the marker test/environment.json in "} {
 		v := testkit.NewVault(t)
 		v.Marker = marker
-		var refused *refusal.Error
-		if err := v.Open(t.Context()); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+		if err := v.Open(t.Context()); err == nil || fault.Is(err, fault.Refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", marker, err)
 		}
 	}

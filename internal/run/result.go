@@ -6,21 +6,36 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/report"
 )
 
 // Exit codes of every command.
 const (
 	Done     = 0 // done, or nothing to change
-	Failed   = 1 // refused or failed
+	Failed   = 1
 	Changes  = 2 // done, and there are changes
 	BadInput = 3 // refused before anything changed; the hint is the next command
+	Half     = 4 // a part is done, and the rest was not begun
 )
+
+// ExitCode returns the exit code for an error.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return Done
+	case fault.Is(err, fault.Refused):
+		return BadInput
+	case fault.Is(err, fault.Unfinished):
+		return Half
+	}
+	return Failed
+}
 
 // A Result is the content of /out/result.json.
 type Result struct {
@@ -29,7 +44,7 @@ type Result struct {
 	Environment string         `json:"environment,omitempty"`
 	RunID       string         `json:"run_id,omitempty"`
 	ExitCode    int            `json:"exit_code"`
-	Status      string         `json:"status"` // done, changes, failed or refused; of a deploy also unreachable or interrupted
+	Status      string         `json:"status"` // done, changes, or the kind of the error
 	Layers      []*LayerResult `json:"layers,omitempty"`
 	Hosts       []HostResult   `json:"hosts,omitempty"`
 	Checks      []CheckResult  `json:"checks,omitempty"`
@@ -65,16 +80,6 @@ type CheckResult struct {
 	Found  string `json:"found"`  // in one sentence, masked
 }
 
-// An EndError is an error that has a status of its own, and perhaps a next step.
-type EndError struct {
-	Status string // such as unreachable
-	Hint   string
-	Err    error
-}
-
-func (e *EndError) Error() string { return e.Err.Error() }
-func (e *EndError) Unwrap() error { return e.Err }
-
 // A Timing is how long a step took.
 type Timing struct {
 	Step    string  `json:"step"`
@@ -86,14 +91,14 @@ func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds
 // End writes the result and the report, and returns the exit code. Main calls it.
 func (r *Run) End(err error) int {
 	result := &r.Result
-	var input *refusal.Error
 	switch {
-	case errors.As(err, &input):
-		result.ExitCode, result.Status, result.Hint = BadInput, "refused", input.Hint
 	case err != nil:
-		result.ExitCode, result.Status = Failed, "failed"
-		if end, ok := errors.AsType[*EndError](err); ok {
-			result.Status, result.Hint = end.Status, end.Hint
+		if e, ok := fault.Refusal(err); ok && r.touched() {
+			err = fault.New(fault.Unfinished, e.Hint, "%w", err)
+		}
+		result.ExitCode, result.Status = ExitCode(err), string(fault.Failed)
+		if e, ok := fault.Of(err); ok {
+			result.Status, result.Hint = string(e.Kind), e.Hint
 		}
 	case r.Changed:
 		result.ExitCode, result.Status = Changes, "changes"
@@ -113,7 +118,7 @@ func (r *Run) End(err error) int {
 	fmt.Fprint(r.Stdout, printable.Log(text+r.Mask.String(r.Complaints.String())))
 	if err := r.write(text); err != nil {
 		fmt.Fprintf(r.Stderr, "slipway: error: %v\n", err)
-		if result.ExitCode != BadInput {
+		if result.ExitCode == Done || result.ExitCode == Changes {
 			result.ExitCode = Failed
 		}
 	}
@@ -124,6 +129,12 @@ func (r *Run) End(err error) int {
 		fmt.Fprint(r.Stderr, "slipway: hint: "+result.Hint+"\n")
 	}
 	return result.ExitCode
+}
+
+// touched reports whether the run has changed a layer or a host: a refusal now comes too late.
+func (r *Run) touched() bool {
+	return slices.ContainsFunc(r.Result.Layers, func(l *LayerResult) bool { return l.Applied }) ||
+		slices.ContainsFunc(r.Result.Hosts, func(h HostResult) bool { return h.Changed > 0 })
 }
 
 // write writes result.json and summary.md. The report and the error are already masked, field by

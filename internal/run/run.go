@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
 )
@@ -86,7 +86,11 @@ func Main(ctx context.Context, c Command, o Options) int {
 		err = r.work(ctx)
 	}
 	if ctx.Err() != nil {
-		err = errors.Join(errors.New("the run was stopped before it finished"), err)
+		hint := ""
+		if e, ok := fault.Of(err); ok {
+			hint = e.Hint
+		}
+		err = errors.Join(fault.New(fault.Interrupted, hint, "the run was stopped before it finished"), err)
 	}
 	return r.End(err)
 }
@@ -173,7 +177,7 @@ func (r *Run) Confirmed(given, why string) error {
 	}
 	command := fmt.Sprintf("dagger call %s --env=%s --confirm=%s", r.Result.Stage, r.Env, r.Env)
 	if given != "" {
-		return refusal.New(command, "--confirm is %q, not the environment's name, %s", given, r.Env)
+		return fault.Refuse(command, "--confirm is %q, not the environment's name, %s", given, r.Env)
 	}
-	return refusal.New(command, "%s", why)
+	return fault.Refuse(command, "%s", why)
 }

@@ -17,9 +17,9 @@ import (
 
 	"github.com/getsops/sops/v3/logging"
 
+	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/must"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
 )
@@ -69,17 +69,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A run that its deadline ended has failed, whatever the stage made of it.
+// A run that its deadline ended was interrupted, whatever the stage made of it. The stage's hint stays.
 func TestDeadline(t *testing.T) {
 	for want, err := range map[string]error{
 		"the run was stopped before it finished":                  nil,
-		"the run was stopped before it finished\nno wood is left": errors.New("no wood is left"),
+		"the run was stopped before it finished\nno wood is left": fault.Refuse("chop some", "no wood is left"),
 	} {
 		result := runs(t, run.Options{Deadline: time.Millisecond}, func(ctx context.Context, _ *run.Run) error {
 			<-ctx.Done()
 			return err
 		})
-		if result.ExitCode != run.Failed || result.Status != "failed" || result.Error != want {
+		if result.ExitCode != run.Failed || result.Status != "interrupted" || result.Error != want || (result.Hint != "") != (err != nil) {
 			t.Errorf("%+v", result)
 		}
 	}
@@ -99,28 +99,42 @@ func TestTimed(t *testing.T) {
 
 // The exit code says how a run ended, and the result and the console say the same.
 func TestEnd(t *testing.T) {
+	refused := fault.Refuse("chop some", "no wood is left")
+	tooLate := run.Result{ExitCode: run.Half, Status: "unfinished", Error: "no wood is left", Hint: "chop some"}
+	const said = "slipway: error: no wood is left\nslipway: hint: chop some\n"
 	for name, c := range map[string]struct {
 		err     error
 		changes bool
 		want    run.Result
 		stderr  string
+		before  run.Result
 	}{
-		"done":                     {nil, false, run.Result{ExitCode: run.Done, Status: "done"}, ""},
-		"with changes":             {nil, true, run.Result{ExitCode: run.Changes, Status: "changes"}, ""},
-		"failed":                   {errors.New("no wood is left"), false, run.Result{ExitCode: run.Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n"},
-		"failed, with changes":     {errors.New("no wood is left"), true, run.Result{ExitCode: run.Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n"},
-		"refused":                  {refusal.New("chop some", "no wood is left"), true, run.Result{ExitCode: run.BadInput, Status: "refused", Error: "no wood is left", Hint: "chop some"}, "slipway: error: no wood is left\nslipway: hint: chop some\n"},
-		"refused, beside an error": {errors.Join(errors.New("stopped"), refusal.New("chop some", "no wood")), false, run.Result{ExitCode: run.BadInput, Status: "refused", Error: "stopped\nno wood", Hint: "chop some"}, "slipway: error: stopped\nno wood\nslipway: hint: chop some\n"},
+		"done":                     {nil, false, run.Result{ExitCode: run.Done, Status: "done"}, "", run.Result{}},
+		"with changes":             {nil, true, run.Result{ExitCode: run.Changes, Status: "changes"}, "", run.Result{}},
+		"failed":                   {errors.New("no wood is left"), false, run.Result{ExitCode: run.Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n", run.Result{}},
+		"failed, with changes":     {errors.New("no wood is left"), true, run.Result{ExitCode: run.Failed, Status: "failed", Error: "no wood is left"}, "slipway: error: no wood is left\n", run.Result{}},
+		"refused":                  {fault.Refuse("chop some", "no wood is left"), true, run.Result{ExitCode: run.BadInput, Status: "refused", Error: "no wood is left", Hint: "chop some"}, "slipway: error: no wood is left\nslipway: hint: chop some\n", run.Result{}},
+		"refused, beside an error": {errors.Join(errors.New("stopped"), fault.Refuse("chop some", "no wood")), false, run.Result{ExitCode: run.BadInput, Status: "refused", Error: "stopped\nno wood", Hint: "chop some"}, "slipway: error: stopped\nno wood\nslipway: hint: chop some\n", run.Result{}},
+
+		// What is refused after something was changed is half done.
+		"refused after a layer":       {err: refused, want: tooLate, stderr: said, before: run.Result{Layers: []*run.LayerResult{{Name: "net", Applied: true}, {Name: "app"}}}},
+		"refused before all layers":   {err: refused, want: run.Result{ExitCode: run.BadInput, Status: "refused", Error: "no wood is left", Hint: "chop some"}, stderr: said, before: run.Result{Layers: []*run.LayerResult{{Name: "net"}}}},
+		"refused after a host":        {err: refused, want: tooLate, stderr: said, before: run.Result{Hosts: []run.HostResult{{Name: "a"}, {Name: "b", Changed: 1}}}},
+		"refused after unchanged":     {err: refused, want: run.Result{ExitCode: run.BadInput, Status: "refused", Error: "no wood is left", Hint: "chop some"}, stderr: said, before: run.Result{Hosts: []run.HostResult{{Name: "a", OK: 3}}}},
+		"failed after a layer":        {err: errors.New("x"), want: run.Result{ExitCode: run.Failed, Status: "failed", Error: "x"}, stderr: "slipway: error: x\n", before: run.Result{Layers: []*run.LayerResult{{Applied: true}}}},
+		"a part is done":              {err: fault.New(fault.Unfinished, "chop some", "no wood is left"), want: tooLate, stderr: said},
+		"interrupted, and it says so": {err: fault.New(fault.Interrupted, "", "x"), want: run.Result{ExitCode: run.Failed, Status: "interrupted", Error: "x"}, stderr: "slipway: error: x\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _, stderr := testkit.Quiet(t, run.Command{Name: "apply"})
 			s.Begun, s.Changed = time.Now().Add(-time.Minute), c.changes
+			s.Result.Layers, s.Result.Hosts = c.before.Layers, c.before.Hosts
 			code := s.End(c.err)
 			r := s.Result
 			if code != c.want.ExitCode || r.ExitCode != c.want.ExitCode || r.Status != c.want.Status || r.Error != c.want.Error || r.Hint != c.want.Hint {
 				t.Errorf("code %d, %+v", code, r)
 			}
-			if r.Seconds < 60 || r.Seconds > 70 {
+			if r.Seconds < 60 {
 				t.Errorf("it took %v seconds", r.Seconds)
 			}
 			if got := stderr.String(); got != c.stderr {
@@ -137,7 +151,7 @@ func TestEndWithoutResult(t *testing.T) {
 		changes bool
 		want    int
 	}{
-		"done": {nil, false, run.Failed}, "with changes": {nil, true, run.Failed}, "failed": {errors.New("x"), false, run.Failed}, "refused": {refusal.New("x", "x"), false, run.BadInput},
+		"done": {nil, false, run.Failed}, "with changes": {nil, true, run.Failed}, "failed": {errors.New("x"), false, run.Failed}, "refused": {fault.Refuse("x", "x"), false, run.BadInput},
 	} {
 		for _, stage := range []string{"plan", "apply"} {
 			r, _, stderr := testkit.Quiet(t, run.Command{Name: stage})

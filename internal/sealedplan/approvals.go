@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/approval"
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/run"
 )
 
@@ -20,7 +20,7 @@ func (s *Source) RefuseUnapproved(ctx context.Context, r *run.Run, digest string
 	}
 	if len(r.Environment.Approvers) == 0 {
 		if s.Digest == "" {
-			return refusal.New(fmt.Sprintf("review it: %s; then: dagger call apply --env=%s%s --digest=sha256:…", s.PlanCommand(r), r.Env, s.Options(r)),
+			return fault.Refuse(fmt.Sprintf("review it: %s; then: dagger call apply --env=%s%s --digest=sha256:…", s.PlanCommand(r), r.Env, s.Options(r)),
 				"environment %s is protected, and --digest does not say which plan was reviewed", r.Env)
 		}
 		return nil
@@ -42,7 +42,7 @@ func (s *Source) RefuseUnapproved(ctx context.Context, r *run.Run, digest string
 		}
 		why = err.Error()
 	}
-	return refusal.New(s.ApproveCommand(r, digest), "the plan %s of %s has no approval: %s", digest, r.Env, why)
+	return fault.Refuse(s.ApproveCommand(r, digest), "the plan %s of %s has no approval: %s", digest, r.Env, why)
 }
 
 // ApproveCommand returns the command that approves the plan.
@@ -54,7 +54,7 @@ func (s *Source) ApproveCommand(r *run.Run, digest string) string {
 func (s *Source) Approve(ctx context.Context, r *run.Run, digest string, signature []byte) (name string, err error) {
 	by, err := approval.Check(digest, signature, r.Environment.Approvers)
 	if err != nil {
-		return "", refusal.New("sign with a key of environment.yaml: "+s.ApproveCommand(r, digest), "the signature is not accepted: %v", err)
+		return "", fault.Refuse("sign with a key of environment.yaml: "+s.ApproveCommand(r, digest), "the signature is not accepted: %v", err)
 	}
 	file := strings.NewReplacer("/", "_", "+", "-").Replace(strings.TrimPrefix(ssh.FingerprintSHA256(by.Key), "SHA256:"))
 	return by.Name, r.Store.Write(ctx, approvals(r, digest)+file+".sig", signature)

@@ -12,10 +12,10 @@ import (
 	"regexp"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/layer"
 	"slipway/internal/manifest"
 	"slipway/internal/plan"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -44,11 +44,11 @@ var commitPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 func (s *Sealer) Check(r *run.Run) error {
 	for flag, value := range map[string]string{"--commit": s.Commit, "--base": s.Base} {
 		if value != "" && !commitPattern.MatchString(value) {
-			return refusal.New("git rev-parse HEAD", "%s is %q, which is not the hash of a commit", flag, value)
+			return fault.Refuse("git rev-parse HEAD", "%s is %q, which is not the hash of a commit", flag, value)
 		}
 	}
 	if s.Keep && r.Store == nil {
-		return refusal.New("dagger call plan-files --env="+r.Env+" export --path=.slipway/plan", "the state of %s is not in a bucket, so its plan cannot be kept there", r.Env)
+		return fault.Refuse("dagger call plan-files --env="+r.Env+" export --path=.slipway/plan", "the state of %s is not in a bucket, so its plan cannot be kept there", r.Env)
 	}
 	if s.Programs == nil {
 		s.Programs = digestPrograms()

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/layer"
 	"slipway/internal/manifest"
 	"slipway/internal/plan"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/workspace"
@@ -43,7 +43,7 @@ var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // CheckDigest refuses what cannot be the digest of a plan.
 func (s *Source) CheckDigest(r *run.Run) error {
 	if s.Digest != "" && !digestPattern.MatchString(s.Digest) {
-		return refusal.New("dagger call plan --env="+r.Env+" --keep   # shows it", "--digest is %q, which is not the digest of a plan", s.Digest)
+		return fault.Refuse("dagger call plan --env="+r.Env+" --keep   # shows it", "--digest is %q, which is not the digest of a plan", s.Digest)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *Source) Options(r *run.Run) string {
 
 // Refuse refuses a plan. The hint makes another.
 func (s *Source) Refuse(r *run.Run, format string, args ...any) error {
-	return refusal.New(s.PlanCommand(r), format, args...)
+	return fault.Refuse(s.PlanCommand(r), format, args...)
 }
 
 // Find returns the verified plans of the chosen layers, and their digest. It refuses plans with a

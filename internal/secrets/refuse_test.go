@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"slipway/internal/fault"
 	"slipway/internal/must"
-	"slipway/internal/refusal"
 	"slipway/internal/secrets"
 )
 
@@ -21,8 +21,7 @@ func TestRefuseSecrets(t *testing.T) {
 	} {
 		got := secrets.Refuse(name, err)
 		must.Refuse(t, got, err.Error(), hint)
-		var refused *refusal.Error
-		if errors.As(got, &refused) && refused.Hint != hint {
+		if refused, ok := fault.Refusal(got); ok && refused.Hint != hint {
 			t.Errorf("the hint is %q, want %q", refused.Hint, hint)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // A Bootstrapped reports what Bootstrap found and did.
@@ -124,6 +124,6 @@ func (s *Store) probeOnce(ctx context.Context, key string) error {
 // unsafe returns the refusal of a store on which two concurrent applies could both believe that
 // they hold the lock.
 func (s *Store) unsafe(format string, args ...any) error {
-	return refusal.New("set state.http to a backend with locks, or state.s3 to a store with conditional writes, in environment.yaml",
+	return fault.Refuse("set state.http to a backend with locks, or state.s3 to a store with conditional writes, in environment.yaml",
 		"the store at %s cannot be used for locks: it %s", s.endpoint, fmt.Sprintf(format, args...))
 }

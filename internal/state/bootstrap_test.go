@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // serve starts an S3 store in memory behind wrap.
@@ -111,8 +110,8 @@ func TestBootstrapRefusesUnsafeStores(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, c.store)
 			_, err := s.Bootstrap(t.Context())
-			var r *refusal.Error
-			if !errors.As(err, &r) || !strings.Contains(r.Message, "the store at "+s.endpoint+" cannot be used for locks") || !strings.Contains(r.Message, c.want) {
+			r, ok := fault.Refusal(err)
+			if !ok || !strings.Contains(r.Error(), "the store at "+s.endpoint+" cannot be used for locks") || !strings.Contains(r.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -123,8 +122,7 @@ func TestBootstrapRefusesUnsafeStores(t *testing.T) {
 func TestBootstrapUnreachable(t *testing.T) {
 	s := Open(S3{Bucket: "state", Endpoint: "http://127.0.0.1:1", Region: "test", AccessKey: "key", SecretKey: "canary-secret"})
 	_, err := s.Bootstrap(t.Context())
-	var r *refusal.Error
-	if err == nil || errors.As(err, &r) || !strings.Contains(err.Error(), "bucket state at 127.0.0.1:1") || strings.Contains(err.Error(), "canary") {
+	if err == nil || fault.Is(err, fault.Refused) || !strings.Contains(err.Error(), "bucket state at 127.0.0.1:1") || strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // A Stamp is what can be read from an encrypted state without its key.
@@ -21,11 +21,11 @@ func ReadStamp(name string, data []byte) (Stamp, error) {
 		Data string `json:"encrypted_data"`
 	}
 	if err := json.Unmarshal(data, &sealed); err != nil {
-		return Stamp{}, refusal.New("put an earlier version of it back, from the bucket's versions",
+		return Stamp{}, fault.Refuse("put an earlier version of it back, from the bucket's versions",
 			"%s is damaged: its %d bytes are not a state", name, len(data))
 	}
 	if sealed.Data == "" {
-		return Stamp{}, refusal.New("keep it under another key and import its resources: see docs/state.md", "%s is not encrypted", name)
+		return Stamp{}, fault.Refuse("keep it under another key and import its resources: see docs/state.md", "%s is not encrypted", name)
 	}
 	return sealed.Stamp, nil
 }

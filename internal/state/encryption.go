@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // Names of the variables in an environment's credentials that encrypt its state.
@@ -36,7 +36,7 @@ const (
 func Encryption(passphrase, previous string) (string, error) {
 	const newOne = "dagger call secrets set --variable=" + Passphrase + " with the output of: openssl rand -base64 32"
 	if passphrase == "" {
-		return "", refusal.New(newOne, "the credentials have no %s, without which the state would not be encrypted", Passphrase)
+		return "", fault.Refuse(newOne, "the credentials have no %s, without which the state would not be encrypted", Passphrase)
 	}
 	if err := refuseWeak(passphrase, newOne); err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func Encryption(passphrase, previous string) (string, error) {
 	providers, methods := map[string]any{}, map[string]any{}
 	add := func(variable, value string) (method string, err error) {
 		if len(value) < leastCharacters {
-			return "", refusal.New(newOne, "%s has %d characters; it needs at least %d random ones", variable, len(value), leastCharacters)
+			return "", fault.Refuse(newOne, "%s has %d characters; it needs at least %d random ones", variable, len(value), leastCharacters)
 		}
 		name := keyName(value)
 		providers[name] = map[string]any{"passphrase": literal(value), "iterations": iterations, "hash_function": hashFunction}
@@ -76,7 +76,7 @@ func refuseWeak(passphrase, hint string) error {
 		return nil // refused for its length
 	}
 	if bits := bitsOf(passphrase); bits < leastBits {
-		return refusal.New(hint, "%s can be guessed: it has an estimated %d bits of entropy and needs %d; use random characters", Passphrase, int(bits), leastBits)
+		return fault.Refuse(hint, "%s can be guessed: it has an estimated %d bits of entropy and needs %d; use random characters", Passphrase, int(bits), leastBits)
 	}
 	return nil
 }

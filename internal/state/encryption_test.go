@@ -5,11 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 const good, old = "q0Zx1mN8vB5cT7yL2kJ4hG6f", "a-previous-passphrase-of-${x}-%{y}"
@@ -73,8 +72,8 @@ func TestEncryptionRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Encryption(c.current, c.previous)
-			var r *refusal.Error
-			if !errors.As(err, &r) || !strings.HasPrefix(r.Message, c.want) || r.Hint == "" || strings.Contains(r.Message, "hunter2") {
+			r, ok := fault.Refusal(err)
+			if !ok || !strings.HasPrefix(r.Error(), c.want) || r.Hint == "" || strings.Contains(r.Error(), "hunter2") {
 				t.Errorf("got %v", err)
 			}
 		})

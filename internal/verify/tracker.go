@@ -14,7 +14,7 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
 	"slipway/internal/environment"
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 )
 
 // A Position is what a device publishes to positions/<device>.
@@ -43,7 +43,7 @@ type tracker struct {
 func (v *Verifier) newTracker(ctx context.Context, c environment.FlowCheck, device string) (*tracker, error) {
 	password := v.Credentials[c.Credential]
 	if password == "" {
-		return nil, refusal.New(v.SetCommand(c.Credential), "the credentials of %s have no %s, the MQTT password of %s", v.Env, c.Credential, c.User)
+		return nil, fault.Refuse(v.SetCommand(c.Credential), "the credentials of %s have no %s, the MQTT password of %s", v.Env, c.Credential, c.User)
 	}
 	config, err := v.tls(ctx)
 	if err != nil {

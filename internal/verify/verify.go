@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 )
@@ -88,7 +88,7 @@ func (v *Verifier) All(ctx context.Context, checks []string) error {
 	for _, check := range checks {
 		v.Say("%s …", run.Word(check))
 		found, err := v.Check(ctx, check)
-		if _, bad := errors.AsType[*refusal.Error](err); bad || ctx.Err() != nil {
+		if fault.Is(err, fault.Refused) || ctx.Err() != nil {
 			return err
 		}
 		result := run.CheckResult{Name: check, Status: "passed", Found: found}
@@ -100,7 +100,7 @@ func (v *Verifier) All(ctx context.Context, checks []string) error {
 		fmt.Fprintf(&v.Report, "%s: %s: %s\n", check, result.Status, result.Found)
 	}
 	if len(failed) > 0 {
-		return &run.EndError{Status: "failed", Hint: "dagger call verify --env=" + v.Env + " --only=" + failed[0], Err: fmt.Errorf("%d of %d checks failed: %s", len(failed), len(checks), strings.Join(failed, ", "))}
+		return fault.Fail("dagger call verify --env="+v.Env+" --only="+failed[0], "%d of %d checks failed: %s", len(failed), len(checks), strings.Join(failed, ", "))
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (v *Verifier) trust(ctx context.Context) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, refusal.New("$EDITOR environments/"+v.Env+"/environment.yaml", "verify.roots is %q, which has no certificate in PEM", at)
+		return nil, fault.Refuse("$EDITOR environments/"+v.Env+"/environment.yaml", "verify.roots is %q, which has no certificate in PEM", at)
 	}
 	v.roots = pool
 	return pool, nil

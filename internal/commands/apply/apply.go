@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/hosts"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/sealedplan"
@@ -61,7 +60,7 @@ func apply(ctx context.Context, r *run.Run, o options) error {
 func applyAll(ctx context.Context, r *run.Run, o options) (made, error) {
 	kept := wantsKept(r, o)
 	if kept && r.Store == nil {
-		return nil, refusal.New("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
+		return nil, fault.Refuse("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
 	}
 	layers, err := layer.All(r)
 	if err != nil {
@@ -143,7 +142,7 @@ func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (t
 func applyOwn(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 	outputs, err := applyPlan(ctx, l)
 	if errors.Is(err, errStale) {
-		err = refusal.New("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, err)
+		err = fault.Refuse("repeat it: "+l.Call(l.Result.Stage), "%s: %v", l.Name, err)
 	}
 	return outputs, err
 }
@@ -169,11 +168,11 @@ func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o opt
 	if err := guard(r, lost, o); err != nil {
 		return nil, err
 	}
+	var postponed []error
 	for i, l := range layers {
 		p := plans[i]
 		if p.After != "" {
-			fmt.Fprintf(&r.Report, "%s: not applied, because it could not be planned before %s was applied; next: %s\n", l.Name, p.After, source.PlanCommand(r))
-			r.Changed = true
+			postponed = append(postponed, fault.New(fault.Unfinished, source.PlanCommand(r), "%s is not applied: it could not be planned before %s was applied", l.Name, p.After))
 			continue
 		}
 		outputs, err := applySealed(ctx, l, p, source)
@@ -186,5 +185,5 @@ func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o opt
 		}
 		all = append(all, madeLayer{l, outputs, found})
 	}
-	return all, nil
+	return all, errors.Join(postponed...)
 }

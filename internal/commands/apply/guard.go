@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"slipway/internal/address"
+	"slipway/internal/fault"
 	"slipway/internal/layer"
 	"slipway/internal/plan"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 )
 
@@ -40,17 +40,17 @@ func guard(r *run.Run, losses []string, o options) error {
 		command += " --confirm=" + o.confirm
 	}
 	if len(losses) == 0 {
-		return refusal.New(command, "the plan deletes, replaces or forgets nothing, but --allow-destroy names %s", allowed[0])
+		return fault.Refuse(command, "the plan deletes, replaces or forgets nothing, but --allow-destroy names %s", allowed[0])
 	}
 	command += " --allow-destroy=" + printable.Word(strings.Join(losses, ","))
 	for _, lost := range losses {
 		if !slices.Contains(allowed, lost) {
-			return refusal.New(command, "environment %s is protected, the plan deletes, replaces or forgets %d, and --allow-destroy does not name %s", r.Env, len(losses), lost)
+			return fault.Refuse(command, "environment %s is protected, the plan deletes, replaces or forgets %d, and --allow-destroy does not name %s", r.Env, len(losses), lost)
 		}
 	}
 	for _, name := range allowed {
 		if !slices.Contains(losses, name) {
-			return refusal.New(command, "--allow-destroy names %s, which the plan does not delete, replace or forget", name)
+			return fault.Refuse(command, "--allow-destroy names %s, which the plan does not delete, replace or forget", name)
 		}
 	}
 	return nil

@@ -52,7 +52,9 @@ func TestGuardCommand(t *testing.T) {
 		Environment: &environment.Environment{Protected: true},
 	}
 	r.Result.Stage = "apply"
-	must.Refuse(t, guard(r, []string{"a.b"}, options{plan: sealedplan.Source{Folder: "/plan", Digest: "sha256:1"}, confirm: "test"}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --confirm=test --allow-destroy=a.b")
+	must.Refuse(t, guard(r, []string{"a.b"}, options{plan: sealedplan.Source{Folder: "/plan", Digest: "sha256:1"}}), "", "dagger call apply --env=test --layer=net --plan=… --digest=sha256:1 --allow-destroy=a.b")
+	r.Result.Stage = "destroy"
+	must.Refuse(t, guard(r, []string{"a.b"}, options{confirm: "test"}), "", "dagger call destroy --env=test --layer=net --confirm=test --allow-destroy=a.b")
 }
 
 // A plan that is made after the guard loses nothing more than was allowed.

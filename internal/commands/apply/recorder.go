@@ -2,11 +2,11 @@ package apply
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"slipway/internal/address"
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
@@ -61,9 +61,9 @@ func settleFailed(l *layer.Layer, a *recorder) error {
 	for _, entry := range a.failed {
 		switch {
 		case providerDied(l.Diagnostics):
-			doubts = append(doubts, fmt.Errorf("the provider crashed while creating %s: it may exist without being in the state; next: %s", entry.Address, l.Call("recover")))
+			doubts = append(doubts, fault.Fail(l.Call("recover"), "the provider crashed while creating %s: it may exist without being in the state", entry.Address))
 		case mayExist(entry, l.Diagnostics):
-			doubts = append(doubts, fmt.Errorf("%s was ordered but did not become ready: it may exist at OVH and be charged, but it is not in the state; to import it: %s", entry.Address, l.Call("recover")))
+			doubts = append(doubts, fault.Fail(l.Call("recover"), "%s was ordered but did not become ready: it may exist at OVH and be charged, but it is not in the state", entry.Address))
 		default:
 			a.hold.Journal.Add(entry)
 		}

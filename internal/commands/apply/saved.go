@@ -7,10 +7,10 @@ import (
 
 	"github.com/hashicorp/terraform-json"
 
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/rescue"
 	"slipway/internal/sealedplan"
 	"slipway/internal/tofu"
@@ -47,7 +47,7 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 		doubt = unrecorded(ctx, l, seen.done)
 	}
 	if doubt != nil {
-		doubt = fmt.Errorf("%w; next: %s", doubt, afterDoubt(l))
+		doubt = fault.Fail(afterDoubt(l), "%w", doubt)
 	}
 	// Only the state knows the values that this apply created.
 	l.Unwritten = doubt != nil || lostErr != nil || l.ComplainsOfState()
@@ -70,7 +70,7 @@ func closeApply(working, ctx context.Context, l *layer.Layer, seen *recorder, e 
 // afterDoubt returns what to do if the state may not record an apply.
 func afterDoubt(l *layer.Layer) string {
 	if l.Store == nil { // over HTTP there is no journal for recover
-		return "check the cloud for resources that are missing in: " + l.Call("state-list")
+		return l.Call("state-list") + "   # compare it with the cloud"
 	}
 	return l.Call("recover")
 }
@@ -148,8 +148,7 @@ func applyOnce(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source se
 	if errors.Is(err, errStale) {
 		return nil, source.Refuse(l.Run, "%s: %v", l.Name, err)
 	}
-	var held *refusal.Error
-	if errors.As(err, &held) { // another run has the lock, and nothing was started
+	if fault.Is(err, fault.Refused) { // another run has the lock, and nothing was started
 		err = errors.Join(err, release(context.WithoutCancel(ctx)))
 	}
 	return outputs, err

@@ -8,9 +8,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/playbook"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/verify"
@@ -70,11 +70,8 @@ func up(ctx context.Context, r *run.Run) error {
 
 // nextStep is the hint of an error, or the command that repeats the stage.
 func nextStep(err error, repeat string) string {
-	if input, ok := errors.AsType[*refusal.Error](err); ok {
-		return input.Hint
-	}
-	if end, ok := errors.AsType[*run.EndError](err); ok && end.Hint != "" {
-		return end.Hint
+	if e, ok := fault.Of(err); ok && e.Hint != "" {
+		return e.Hint
 	}
 	return repeat
 }

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"slipway/internal/refusal"
-	"slipway/internal/run"
+	"slipway/internal/fault"
 )
 
 func TestStageTable(t *testing.T) {
@@ -22,9 +21,9 @@ verify     not run  -        -
 
 func TestNextStep(t *testing.T) {
 	for want, err := range map[string]error{
-		"the hint":     refusal.New("the hint", "refused"),
-		"its own hint": &run.EndError{Status: "failed", Hint: "its own hint", Err: errors.New("x")},
-		"repeat":       errors.Join(errors.New("x"), &run.EndError{Err: errors.New("y")}),
+		"the hint":     fault.Refuse("the hint", "refused"),
+		"its own hint": fault.Fail("its own hint", "x"),
+		"repeat":       errors.Join(errors.New("x"), fault.Fail("", "y")),
 	} {
 		if got := nextStep(err, "repeat"); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 )
 
@@ -61,11 +61,11 @@ func environments(_ context.Context, r *run.Run) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	var first *refusal.Error
-	if !errors.As(faults[0], &first) || len(faults) == 1 {
+	first, ok := fault.Refusal(faults[0])
+	if !ok || len(faults) == 1 {
 		return faults[0]
 	}
-	return refusal.New(first.Hint, "%s (and %d more with errors)", first.Message, len(faults)-1)
+	return fault.Refuse(first.Hint, "%w (and %d more with errors)", first, len(faults)-1)
 }
 
 // An entry is what the caller of the runner has to know of an environment to choose a container.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 	"slipway/internal/workspace"
@@ -36,5 +36,5 @@ func checkFormat(ctx context.Context, r *run.Run) error {
 	if len(files) == 0 {
 		return fmt.Errorf("tofu fmt failed: %s", strings.TrimSpace(printable.Terminal(printed.String())))
 	}
-	return refusal.New("tofu fmt -recursive", "%d files are not in the standard format", bytes.Count(files, []byte("\n")))
+	return fault.Refuse("tofu fmt -recursive", "%d files are not in the standard format", bytes.Count(files, []byte("\n")))
 }

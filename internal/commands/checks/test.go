@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 	"slipway/internal/workspace"
@@ -30,7 +30,7 @@ func testModules(ctx context.Context, r *run.Run) error {
 		return err
 	}
 	if len(modules) == 0 {
-		return refusal.New("$EDITOR modules/<name>/tests/<what>.tftest.hcl", "no module has a test")
+		return fault.Refuse("$EDITOR modules/<name>/tests/<what>.tftest.hcl", "no module has a test")
 	}
 	var failures []string
 	for _, dir := range modules {

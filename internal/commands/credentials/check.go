@@ -2,11 +2,10 @@ package credentials
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 )
@@ -22,11 +21,10 @@ func Check() run.Command {
 func checkFiles(_ context.Context, r *run.Run) error {
 	var identity *secrets.Identity
 	opened, err := run.ReadIdentity(r.IdentityFile, r.Mask)
-	var input *refusal.Error
 	switch {
 	case err == nil:
 		identity = &opened
-	case errors.As(err, &input):
+	case fault.Is(err, fault.Refused):
 		r.Report.WriteString("no age identity was given: the MACs were not checked\n")
 	default:
 		return err
@@ -57,5 +55,5 @@ func checkFiles(_ context.Context, r *run.Run) error {
 	if more := len(faults) - 1; more > 0 {
 		message += fmt.Sprintf(" (and %d more with errors)", more)
 	}
-	return refusal.New(faults[0].Hint, "%s", message)
+	return fault.Refuse(faults[0].Hint, "%s", message)
 }

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 )
@@ -47,23 +47,23 @@ func initFile(r *run.Run, file string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(r.Repository, name)); !errors.Is(err, fs.ErrNotExist) {
-		return refusal.New("dagger call secrets check", "%s already exists", name)
+		return fault.Refuse("dagger call secrets check", "%s already exists", name)
 	}
 	template, err := os.ReadFile(filepath.Join(r.Repository, name+".example"))
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
+		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "there is no template %s.example", name)
 	}
 	values, err := secrets.ReadDotenv(template)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example is not a dotenv file", name)
+		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "%s.example is not a dotenv file", name)
 	}
 	open, err := fill(values)
 	if err != nil {
-		return refusal.New("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
+		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
 	}
 	recipients, err := secrets.Rule(r.Repository, name)
 	if err != nil {
-		return refusal.New("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
+		return fault.Refuse("cp .sops.yaml.example .sops.yaml && $EDITOR .sops.yaml", "%v", err)
 	}
 	for _, variable := range open {
 		delete(values, variable) // unset variables are left out

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 )
@@ -63,7 +63,7 @@ func changeAll(r *run.Run, file string, change func(name string, data []byte, id
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(r.Repository, name))
 		if err != nil {
-			return refusal.New("ls credentials", "%s cannot be read", name)
+			return fault.Refuse("ls credentials", "%s cannot be read", name)
 		}
 		sealed, err := change(name, data, identity)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"slipway/internal/refusal"
+	"slipway/internal/fault"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 )
@@ -38,7 +38,7 @@ func Set() run.Command {
 func setOne(r *run.Run, file, variable, valueFile string) error {
 	value, err := os.ReadFile(valueFile)
 	if err != nil {
-		return refusal.New("dagger call secrets set --file=… --variable=… --value=env://VALUE", "no value was given")
+		return fault.Refuse("dagger call secrets set --file=… --variable=… --value=env://VALUE", "no value was given")
 	}
 	// A value from a file or a command ends in a line break that is not part of it.
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
@@ -62,18 +62,18 @@ func Edit() run.Command {
 func setMany(r *run.Run, file, contentFile string) error {
 	data, err := os.ReadFile(contentFile)
 	if err != nil {
-		return refusal.New("dagger call secrets edit --file=… --content=file:///dev/shm/new.env", "no content was given")
+		return fault.Refuse("dagger call secrets edit --file=… --content=file:///dev/shm/new.env", "no content was given")
 	}
 	r.Mask.Add(strings.Split(string(data), "\n")...)
 	values, err := secrets.ReadDotenv(data)
 	if err != nil {
-		return refusal.New("write NAME=value on each line, and each name only once", "the content is not a dotenv file")
+		return fault.Refuse("write NAME=value on each line, and each name only once", "the content is not a dotenv file")
 	}
 	for _, value := range values {
 		r.Mask.Add(value)
 	}
 	if len(values) == 0 {
-		return refusal.New("write NAME=value on each line", "the content has no variables")
+		return fault.Refuse("write NAME=value on each line", "the content has no variables")
 	}
 	return setVariables(r, file, values)
 }
@@ -91,10 +91,10 @@ func setVariables(r *run.Run, file string, values map[string]string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		recipients, err := secrets.Rule(r.Repository, name)
 		if err != nil {
-			return refusal.New("$EDITOR .sops.yaml", "%v", err)
+			return fault.Refuse("$EDITOR .sops.yaml", "%v", err)
 		}
 		if data, err = secrets.Seal(name, values, recipients); err != nil {
-			return refusal.New("name the variable with letters, digits and _", "%v", err)
+			return fault.Refuse("name the variable with letters, digits and _", "%v", err)
 		}
 		fmt.Fprintf(&r.Report, "%s: created, encrypted to %s\n", name, strings.Join(recipients, ", "))
 		return r.LeaveChanged(name, data)
@@ -118,7 +118,7 @@ func pathOf(file string) (string, error) {
 		name = secrets.Folder + "/" + name
 	}
 	if file == "" || !fs.ValidPath(name) || !strings.Contains(name, ".enc.") {
-		return "", refusal.New("name one such as --file=credentials/test.enc.env", "%q is not a SOPS file in %s/", file, secrets.Folder)
+		return "", fault.Refuse("name one such as --file=credentials/test.enc.env", "%q is not a SOPS file in %s/", file, secrets.Folder)
 	}
 	return name, nil
 }

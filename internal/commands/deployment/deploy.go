@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/fault"
 	"slipway/internal/playbook"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 )
 
@@ -32,7 +32,7 @@ func Deploy() run.Command {
 
 func deploy(ctx context.Context, r *run.Run, o playbook.Options) error {
 	if logs := []string{playbook.LogTasks, playbook.LogPlays, playbook.LogDebug}; !slices.Contains(logs, o.Log) {
-		return refusal.New("--log="+logs[0], "--log is %q, want one of %s", o.Log, strings.Join(logs, ", "))
+		return fault.Refuse("--log="+logs[0], "--log is %q, want one of %s", o.Log, strings.Join(logs, ", "))
 	}
 	site, err := playbook.Open(ctx, r)
 	if err != nil {

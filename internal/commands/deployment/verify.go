@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"slipway/internal/clouds"
+	"slipway/internal/fault"
 	"slipway/internal/machines"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/verify"
 )
@@ -51,7 +51,7 @@ func verifySystem(ctx context.Context, r *run.Run, only, confirm string) error {
 func chosen(r *run.Run, only string) ([]string, error) {
 	settings := r.Environment.Verify
 	if settings == nil {
-		return nil, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml   # verify: {https: {url: …}}", "environment %s has no checks", r.Env)
+		return nil, fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml   # verify: {https: {url: …}}", "environment %s has no checks", r.Env)
 	}
 	named := verify.Named(settings)
 	if only == "" {
@@ -60,7 +60,7 @@ func chosen(r *run.Run, only string) ([]string, error) {
 	var list []string
 	for check := range strings.SplitSeq(only, ",") {
 		if !slices.Contains(named, check) {
-			return nil, refusal.New("dagger call verify --env="+r.Env+" --only="+named[0], "environment %s has no check %q; it has %s", r.Env, check, strings.Join(named, ", "))
+			return nil, fault.Refuse("dagger call verify --env="+r.Env+" --only="+named[0], "environment %s has no check %q; it has %s", r.Env, check, strings.Join(named, ", "))
 		}
 		list = append(list, check)
 	}
@@ -94,5 +94,5 @@ func toReboot(r *run.Run, servers []machines.Machine) (machines.Machine, error) 
 		}
 		names = append(names, m.Name)
 	}
-	return machines.Machine{}, refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
+	return machines.Machine{}, fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
 }

@@ -10,11 +10,11 @@ import (
 
 	"slipway/internal/drift"
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/layer"
 	"slipway/internal/playbook"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/state"
 )
@@ -106,9 +106,8 @@ func concludeDrift(ctx context.Context, r *run.Run, check *drift.Check, err erro
 	if err != nil {
 		check.Status = drift.Unchecked
 		check.Error = err.Error()
-		var input *refusal.Error
-		if errors.As(err, &input) {
-			check.Hint = input.Hint
+		if e, ok := fault.Of(err); ok {
+			check.Hint = e.Hint
 		}
 	}
 	// Even for a check that was stopped.

@@ -10,8 +10,8 @@ import (
 
 	"slipway/internal/drift"
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/must"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
 )
@@ -54,7 +54,7 @@ func TestConcludeDrift(t *testing.T) {
 	d.Environment.Drift = &environment.Drift{After: 3}
 	for hits := 1; hits <= 2; hits++ {
 		check := newCheck(d.Run)
-		refused := refusal.New("the next command", "it is refused")
+		refused := fault.Refuse("the next command", "it is refused")
 		if err := concludeDrift(t.Context(), d.Run, check, refused); !errors.Is(err, refused) {
 			t.Errorf("got %v", err)
 		}

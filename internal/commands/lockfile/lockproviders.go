@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 	"slipway/internal/workspace"
@@ -43,7 +43,7 @@ func lockProviders(ctx context.Context, r *run.Run, env string) error {
 		return err
 	}
 	if own {
-		return refusal.New("dagger call -y lock-providers, on a machine without PINS in .env, and commit what it writes",
+		return fault.Refuse("dagger call -y lock-providers, on a machine without PINS in .env, and commit what it writes",
 			"this machine builds the providers from source (PROVIDERS in its pins file): their checksums would not match on any other machine")
 	}
 	chosen, err := environment.LoadChosen(os.DirFS(r.Repository), env)
@@ -131,7 +131,7 @@ func refuseLock(r *run.Run, dir string, diagnostics []tofu.Diagnostic) error {
 					others = append(others, "-platform="+platform)
 				}
 			}
-			return refusal.New(fmt.Sprintf("choose a version that has one, or lock the other platforms by hand: tofu -chdir=%s get && tofu -chdir=%s providers lock %s", dir, dir, strings.Join(others, " ")),
+			return fault.Refuse(fmt.Sprintf("choose a version that has one, or lock the other platforms by hand: tofu -chdir=%s get && tofu -chdir=%s providers lock %s", dir, dir, strings.Join(others, " ")),
 				"%s: the registry has no build of provider %s %s for %s", dir, m[1], m[2], m[3])
 		}
 	}
@@ -161,7 +161,7 @@ func compareLock(r *run.Run, file string) error {
 	}
 	before, err := tofu.ReadLockFile(committed)
 	if err != nil {
-		return refusal.New("git log -p -- "+printable.Word(file), "%s: %v", file, err)
+		return fault.Refuse("git log -p -- "+printable.Word(file), "%s: %v", file, err)
 	}
 	if err := refuseNewBuilds(file, before, now); err != nil {
 		return err
@@ -184,7 +184,7 @@ func refuseNewBuilds(file string, before, now map[string]tofu.LockedProvider) er
 		}
 		for sum := range provider.Packages {
 			if !was.Packages[sum] {
-				return refusal.New("find out why before you accept them: git log -p -- "+printable.Word(file),
+				return fault.Refuse("find out why before you accept them: git log -p -- "+printable.Word(file),
 					"the registry's packages of provider %s %s have changed since %s was written", name, provider.Version, file)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"slipway/internal/environment"
+	"slipway/internal/fault"
 	"slipway/internal/github"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 )
 
@@ -44,7 +44,7 @@ const contextHint = "mkdir -p .slipway/github && env | grep ^GITHUB_ >.slipway/g
 func githubContext(o githubOptions) (github.Context, error) {
 	data, err := os.ReadFile(o.context + "/env")
 	if errors.Is(err, fs.ErrNotExist) {
-		return github.Context{}, refusal.New(contextHint+"; then add --github=.slipway/github", "the GitHub repository is not known")
+		return github.Context{}, fault.Refuse(contextHint+"; then add --github=.slipway/github", "the GitHub repository is not known")
 	}
 	if err != nil {
 		return github.Context{}, err
@@ -67,7 +67,7 @@ func githubContext(o githubOptions) (github.Context, error) {
 func githubClient(r *run.Run, o githubOptions, run github.Context) (*github.Client, error) {
 	token, err := os.ReadFile(o.token)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refusal.New("--token=env://GITHUB_TOKEN, or --dry-run to see what would be written", "no token for GitHub was given")
+		return nil, fault.Refuse("--token=env://GITHUB_TOKEN, or --dry-run to see what would be written", "no token for GitHub was given")
 	}
 	if err != nil {
 		return nil, err
@@ -82,12 +82,12 @@ func githubClient(r *run.Run, o githubOptions, run github.Context) (*github.Clie
 func resultFolders(o githubOptions) ([]string, error) {
 	entries, err := os.ReadDir(o.results)
 	if err != nil {
-		return nil, refusal.New("give a folder with one folder per environment: the export of plan-files", "%q cannot be read", o.results)
+		return nil, fault.Refuse("give a folder with one folder per environment: the export of plan-files", "%q cannot be read", o.results)
 	}
 	names := slices.Clone(o.envs)
 	for _, name := range names {
 		if !environment.ValidName(name) {
-			return nil, refusal.New("dagger call environments", "%q cannot be the name of an environment", name)
+			return nil, fault.Refuse("dagger call environments", "%q cannot be the name of an environment", name)
 		}
 	}
 	for _, e := range entries {
@@ -98,7 +98,7 @@ func resultFolders(o githubOptions) ([]string, error) {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	if len(names) == 0 {
-		return nil, refusal.New("give a folder with one folder per environment: the export of plan-files", "there are no results of any environment")
+		return nil, fault.Refuse("give a folder with one folder per environment: the export of plan-files", "there are no results of any environment")
 	}
 	return names, nil
 }

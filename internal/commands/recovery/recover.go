@@ -12,11 +12,11 @@ import (
 	"github.com/hashicorp/terraform-json"
 
 	"slipway/internal/address"
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
-	"slipway/internal/refusal"
 	"slipway/internal/rescue"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
@@ -46,7 +46,7 @@ func Recover() run.Command {
 
 func recoverAll(ctx context.Context, r *run.Run, o options) error {
 	if r.Store == nil {
-		return refusal.New("use the tools of the server at "+r.Environment.State.HTTP.Address, "recover needs a state in S3: over HTTP, locks cannot be read")
+		return fault.Refuse("use the tools of the server at "+r.Environment.State.HTTP.Address, "recover needs a state in S3: over HTTP, locks cannot be read")
 	}
 	layers, err := layer.All(r)
 	if err != nil {
@@ -150,8 +150,9 @@ func settle(l *layer.Layer, open []string, names string) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cannot account for %d of the resources that were or may have been created: %s. Look for each in the cloud, and delete it there or import it with an import block in the code. Nothing can be applied to %s before you confirm that with: %s --seen=%s",
-		len(left), strings.Join(left, ", "), l.Name, l.Call("recover"), printable.Quoted(strings.Join(open, ",")))
+	return fault.Fail(l.Call("recover")+" --seen="+printable.Quoted(strings.Join(open, ","))+"   # when you have looked",
+		"cannot account for %d of the resources that were or may have been created: %s. Look for each in the cloud, and delete it there or import it with an import block in the code. Nothing can be applied to %s before you confirm that",
+		len(left), strings.Join(left, ", "), l.Name)
 }
 
 // reconcile makes the state match the journal. It returns the addresses of resources that were or

@@ -6,10 +6,10 @@ import (
 	"flag"
 	"fmt"
 
+	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/layer"
 	"slipway/internal/playbook"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 )
@@ -72,7 +72,7 @@ func unlockLayer(ctx context.Context, l *layer.Layer, lockID string) error {
 // to clients that it refuses.
 func unlockHTTP(ctx context.Context, layers []*layer.Layer, lockID string) error {
 	if lockID == "" || len(layers) != 1 {
-		return refusal.New(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be removed by its ID, and one layer at a time")
+		return fault.Refuse(layers[0].Call("unlock")+" --lock-id=<the ID that a refused apply names>", "over HTTP, a lock can only be removed by its ID, and one layer at a time")
 	}
 	l := layers[0]
 	if err := l.Init(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"slipway/internal/approval"
+	"slipway/internal/fault"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/run"
 	"slipway/internal/sealedplan"
 )
@@ -42,10 +42,10 @@ func Approve() run.Command {
 func approve(ctx context.Context, r *run.Run, o approveOptions) error {
 	source := o.plan
 	if len(r.Environment.Approvers) == 0 {
-		return refusal.New("$EDITOR environments/"+r.Env+"/environment.yaml", "environment %s names no reviewers", r.Env)
+		return fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml", "environment %s names no reviewers", r.Env)
 	}
 	if source.Digest == "" {
-		return refusal.New("dagger call plan --env="+r.Env+" --keep   # shows it", "no digest was given")
+		return fault.Refuse("dagger call plan --env="+r.Env+" --keep   # shows it", "no digest was given")
 	}
 	if err := source.CheckDigest(r); err != nil {
 		return err
@@ -85,7 +85,7 @@ func signatureOf(r *run.Run, o approveOptions) ([]byte, error) {
 		digest, approval.Namespace, r.Env, o.plan.Options(r), digest)
 	data, err := os.ReadFile(o.signingKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refusal.New(withKey, "neither a key nor a signature was given")
+		return nil, fault.Refuse(withKey, "neither a key nor a signature was given")
 	}
 	if err != nil {
 		return nil, err
@@ -93,10 +93,10 @@ func signatureOf(r *run.Run, o approveOptions) ([]byte, error) {
 	r.Mask.Add(strings.Split(string(data), "\n")...)
 	key, err := approval.ParseKey(data)
 	if errors.Is(err, approval.ErrPassphrase) {
-		return nil, refusal.New(bySSH, "%v", err)
+		return nil, fault.Refuse(bySSH, "%v", err)
 	}
 	if err != nil {
-		return nil, refusal.New(withKey, "the given key cannot be used: %v", err)
+		return nil, fault.Refuse(withKey, "the given key cannot be used: %v", err)
 	}
 	return approval.Sign(digest, key)
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"slipway/internal/fault"
 	"slipway/internal/layer"
 	"slipway/internal/plan"
-	"slipway/internal/refusal"
 	"slipway/internal/report"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
@@ -57,7 +57,7 @@ func TestSinks(t *testing.T) {
 				l.Show(summary)
 				l.ShowOutputs(tofu.Outputs{"o": {Value: json.RawMessage(testkit.Quoted(encoded))}})
 				r.Complaints.WriteString(encoded)
-				if code := r.End(refusal.New("hint "+encoded, "error %s", encoded)); code != run.BadInput {
+				if code := r.End(fault.Refuse("hint "+encoded, "error %s", encoded)); code != run.BadInput {
 					t.Errorf("code %d", code)
 				}
 				sinks := map[string]string{"stdout": stdout.String(), "stderr": stderr.String()}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/inventory"
 	"slipway/internal/layer"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 )
@@ -55,7 +55,7 @@ func openShell(ctx context.Context, r *run.Run, all []remote.Host, host string) 
 	}
 	key, err := hosts.PrivateKey(r)
 	if err == nil && key == nil {
-		err = refusal.New(r.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, hosts.OperatorKey)
+		err = fault.Refuse(r.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, hosts.OperatorKey)
 	}
 	if err != nil {
 		return err
@@ -78,11 +78,11 @@ func choose(r *run.Run, all []remote.Host, name string) (remote.Host, error) {
 		names = append(names, h.Name)
 	}
 	if len(all) == 0 {
-		return remote.Host{}, refusal.New("dagger call apply --env="+r.Env, "environment %s has no hosts: no layer has an output %s", r.Env, inventory.HostsOutput)
+		return remote.Host{}, fault.Refuse("dagger call apply --env="+r.Env, "environment %s has no hosts: no layer has an output %s", r.Env, inventory.HostsOutput)
 	}
 	hint := "dagger call ssh --env=" + r.Env + " --host=" + names[0]
 	if name == "" {
-		return remote.Host{}, refusal.New(hint, "environment %s has several hosts: %s", r.Env, strings.Join(names, ", "))
+		return remote.Host{}, fault.Refuse(hint, "environment %s has several hosts: %s", r.Env, strings.Join(names, ", "))
 	}
-	return remote.Host{}, refusal.New(hint, "environment %s has no host %q; its hosts are %s", r.Env, name, strings.Join(names, ", "))
+	return remote.Host{}, fault.Refuse(hint, "environment %s has no host %q; its hosts are %s", r.Env, name, strings.Join(names, ", "))
 }

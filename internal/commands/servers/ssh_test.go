@@ -3,15 +3,14 @@ package servers
 import (
 	"crypto/ed25519"
 	"encoding/pem"
-	"errors"
 	"net"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/must"
-	"slipway/internal/refusal"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
@@ -36,9 +35,8 @@ func TestChosen(t *testing.T) {
 			r := &run.Run{Options: run.Options{Env: "test"}}
 			h, err := choose(r, several[:c.count], c.host)
 			got := h.Name
-			var refused *refusal.Error
-			if errors.As(err, &refused) {
-				got = refused.Message
+			if refused, ok := fault.Refusal(err); ok {
+				got = refused.Error()
 			}
 			if got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
