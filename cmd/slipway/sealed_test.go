@@ -18,6 +18,7 @@ import (
 
 	"filippo.io/age"
 
+	"slipway/internal/journal"
 	"slipway/internal/manifest"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
@@ -193,6 +194,23 @@ func TestBlackBoxPlanCredentials(t *testing.T) {
 	for _, stage := range []string{"output", "state-list", "drift", "plan"} {
 		p.run(stage, by).must(t, run.Done)
 	}
+	// Beside an apply, and after one that was killed: the journal is for those who apply.
+	book, err := journal.Open(t.Context(), p.bucket(), []string{p.key.Recipient().String()}, "test/test.tfstate",
+		journal.Header{ID: "other", Stage: "apply", Environment: "test", Layer: "test", Started: time.Now().UTC()}, journal.DefaultBeat, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"drift", "plan"} {
+		p.run(stage, by).must(t, run.Done).says(t, "note: run other is changing test right now: the plan may already be out of date")
+	}
+	if err := book.Abandon(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"drift", "plan"} {
+		p.run(stage, by).must(t, run.Done).says(t, "note: run other was interrupted: before the next apply, run dagger call recover --env=test")
+	}
+	p.run("apply").must(t, run.BadInput).says(t, "was interrupted")
+	p.run("recover").must(t, run.Done)
 	// Other credentials to plan with are other files.
 	planned = p.run("plan", keep, by).must(t, run.Done)
 	p.secret["TF_VAR_x"] = "y"

@@ -149,8 +149,12 @@ type Others struct {
 }
 
 // RunsOn returns the other runs on a layer's state.
-func RunsOn(ctx context.Context, l *layer.Layer) (o Others, err error) {
+func RunsOn(ctx context.Context, l *layer.Layer) (Others, error) {
 	runs, err := journal.Runs(ctx, l.Store, l.Identity, l.Key)
+	return sorted(l, runs), err
+}
+
+func sorted(l *layer.Layer, runs []journal.Run) (o Others) {
 	for _, run := range runs {
 		switch {
 		case run.ID == l.ID:
@@ -162,7 +166,7 @@ func RunsOn(ctx context.Context, l *layer.Layer) (o Others, err error) {
 			o.Dead = append(o.Dead, run)
 		}
 	}
-	return o, err
+	return o
 }
 
 // RefuseRuns refuses to start a change beside an active run or after an interrupted one.
@@ -203,7 +207,8 @@ func NoteRuns(ctx context.Context, l *layer.Layer) error {
 	if l.Store == nil {
 		return nil
 	}
-	o, err := RunsOn(ctx, l)
+	runs, err := journal.Seen(ctx, l.Store, l.Identity, l.Key)
+	o := sorted(l, runs)
 	for _, run := range o.Live {
 		l.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), l.Name)
 	}

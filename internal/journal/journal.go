@@ -110,13 +110,16 @@ type Run struct {
 	Header
 	Entries []Entry
 
+	// Sealed means that the journal is encrypted to others: nothing is known but its marks.
+	Sealed bool
+
 	silent time.Duration // time since its last write, in whole seconds
 	marks  []string
 	keys   []string
 }
 
 // Over reports whether there is nothing to recover: the run ended cleanly or never began.
-func (r Run) Over() bool { return slices.Contains(r.marks, finished) || len(r.Entries) == 0 }
+func (r Run) Over() bool { return slices.Contains(r.marks, finished) || len(r.Entries) == 0 && !r.Sealed }
 
 // Live reports whether the run may still be working: its last sign of life is less than deadAfter
 // old, and it has not recorded its end.
@@ -145,8 +148,20 @@ func (r Run) Holds(lock state.Lock) bool {
 }
 
 // Runs reads the journals of all runs on a state that are working, were interrupted or left litter,
-// ordered by start.
+// ordered by start. All of them must be sealed to the identity.
 func Runs(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
+	runs, err := Seen(ctx, store, identity, stateKey)
+	for _, run := range runs {
+		if run.Sealed && err == nil {
+			err = fmt.Errorf("read the journal of run %s: %w", run.ID, secrets.ErrOthers)
+		}
+	}
+	return runs, err
+}
+
+// Seen is Runs for those who only want to know of the runs: a journal may be sealed to others, as that
+// of an apply is to a key that only plans.
+func Seen(ctx context.Context, store *state.Store, identity secrets.Identity, stateKey string) ([]Run, error) {
 	var runs []Run
 	for _, prefix := range folders(stateKey) {
 		objects, err := store.List(ctx, prefix)
@@ -197,6 +212,10 @@ func (r *Run) read(ctx context.Context, store *state.Store, identity secrets.Ide
 			return err
 		}
 		data, err := identity.Open(sealed)
+		if errors.Is(err, secrets.ErrOthers) {
+			r.Sealed = true
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("read journal entry %s: %w", key, err)
 		}

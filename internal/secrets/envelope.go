@@ -45,11 +45,17 @@ func Envelope(data []byte, to []string) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
+// ErrOthers means that something is sealed, but not to this identity. Damage can look like that.
+var ErrOthers = errors.New("it is not encrypted to this age identity, or it is damaged")
+
 // Open decrypts what Envelope encrypted.
 func (i Identity) Open(sealed []byte) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), i.age...)
+	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
+		return nil, ErrOthers
+	}
 	if err != nil {
-		return nil, errors.New("it is not encrypted to this age identity, or it is damaged")
+		return nil, errors.New("it is damaged")
 	}
 	data, err := io.ReadAll(r)
 	if err != nil {
