@@ -119,7 +119,9 @@ type Run struct {
 }
 
 // Over reports whether there is nothing to recover: the run ended cleanly or never began.
-func (r Run) Over() bool { return slices.Contains(r.marks, finished) || len(r.Entries) == 0 && !r.Sealed }
+func (r Run) Over() bool {
+	return slices.Contains(r.marks, finished) || len(r.Entries) == 0 && !r.Sealed
+}
 
 // Live reports whether the run may still be working: its last sign of life is less than deadAfter
 // old, and it has not recorded its end.
