@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -69,6 +70,35 @@ func TestBlackBoxDeploy(t *testing.T) {
 	s.settings("deploy: {playbook: site.yml, forks: 1, serial: \"1\"}")
 	if e := s.deploy().must(t, 0); strings.Count(e.stdout, "play Write …") != 3 {
 		t.Errorf("one host after the other is\n%s", e.stdout)
+	}
+}
+
+// A playbook gets the values of outputs as they are.
+func TestBlackBoxDeployValues(t *testing.T) {
+	s := newSite(t, "a")
+	const values = `{"million": 1000000, "size": 10485760, "long": 12345678901234567, "huge": 1e30, "part": 1.5, "equals": "=", "zeros": "0123", "yes": "yes", "time": "12:30:00", "exponent": "1e6", "null": null, "list": [1000000, "x"]}`
+	s.outputs(s.inventory(), fmt.Sprintf("output \"ansible_vars\" {\n  value = { values = jsondecode(%q) }\n}\n", values))
+	s.playbook(`
+- name: Write
+  hosts: all
+  gather_facts: false
+  tasks:
+    - name: Write the values
+      ansible.builtin.copy: {content: "{{ values | to_json }}", dest: "{{ folder }}/values", mode: "0600"}
+`)
+	s.deploy().must(t, 0)
+	decode := func(text string) (value map[string]any) {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&value); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return value
+	}
+	want := decode(values)
+	want["huge"] = json.Number("1000000000000000000000000000000")
+	if got := decode(s.hosts["a"].read(t, "values")); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -60,6 +60,10 @@ func TestHosts(t *testing.T) {
 		"no address":         {`{"web": {"user": "debian"}}`, "the output ansible_inventory of test: web has no host, which is its address"},
 		"no user":            {`{"web": {"host": "192.0.2.1"}}`, "the output ansible_inventory of test: web has no user to log in as"},
 		"no known_hosts":     {`{"web": {"host": "192.0.2.1", "user": "debian"}}`, "the output ansible_inventory of test: web has no known_hosts: Slipway trusts no host key on first use"},
+		"a zone":             {`{"web": {"host": "fe80::1%$(id)", "user": "debian"}}`, `the output ansible_inventory of test: web: host is "fe80::1%$(id)", want an IP address or a name`},
+		"Ansible's name":     {`{"localhost": ` + host("192.0.2.1") + `}`, "the output ansible_inventory of test has a host named localhost, a name that Ansible uses itself"},
+		"an authority":       {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "\n@cert-authority * ` + key + `\n192.0.2.1 ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: line 2 is that of an authority: Slipway trusts keys of hosts only"},
+		"everybody's key":    {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "* ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: there is no line for 192.0.2.1"},
 		"another's key":      {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.2 ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: there is no line for 192.0.2.1"},
 		"a revoked key":      {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "@revoked 192.0.2.1 ` + key + `"}}`, "the output ansible_inventory of test: web: known_hosts: there is no line for 192.0.2.1"},
 		"no key":             {`{"web": {"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.1 ssh-ed25519"}}`, "the output ansible_inventory of test: web: known_hosts: line 1 is not a line of known_hosts"},
@@ -118,6 +122,7 @@ func TestVariables(t *testing.T) {
 	}{
 		"none":             {nil, ""},
 		"both":             {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"a": 1}`)}, SecretsOutput: {Sensitive: true, Value: json.RawMessage(`{"b": "x"}`)}}, ""},
+		"a map again":      {tofu.Outputs{SecretsOutput: {Sensitive: true, Value: json.RawMessage(`{"db": {"port": 2}}`)}}, ""},
 		"not yet":          {tofu.Outputs{SecretsOutput: {Value: json.RawMessage("null")}}, ""},
 		"no value":         {tofu.Outputs{SecretsOutput: {}}, ""},
 		"a list":           {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`[]`)}}, "the output ansible_vars of net is not a map of variables by name"},
@@ -126,13 +131,16 @@ func TestVariables(t *testing.T) {
 		"a reserved name":  {tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"ansible_user": "x"}`)}}, "the output ansible_vars of net has ansible_user"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			open, secrets := map[string]any{"z": 0.0}, map[string]any{}
+			open, secrets := map[string]any{"z": 0.0}, map[string]any{"db": map[string]any{"port": 1, "host": "x"}}
 			err := Variables("net", c.outputs, open, secrets)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 				t.Errorf("got %v", err)
 			}
-			if name == "both" && (open["a"] != 1.0 || open["z"] != 0.0 || secrets["b"] != "x" || open["b"] != nil) {
+			if name == "both" && (open["a"] != json.Number("1") || open["z"] != 0.0 || secrets["b"] != "x" || open["b"] != nil) {
 				t.Errorf("got %v and %v", open, secrets)
+			}
+			if db := secrets["db"].(map[string]any); name == "a map again" && (db["port"] != json.Number("2") || db["host"] != "x") {
+				t.Errorf("got %v", db)
 			}
 		})
 	}
@@ -187,5 +195,20 @@ func TestWriteVariables(t *testing.T) {
 	must.Do(t, yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "!unsafe ", "")), &back))
 	if back["a"] != "x{{ y" || back["d"] != "no\n{ { }" {
 		t.Errorf("got %v", back)
+	}
+}
+
+// Numbers keep their digits, and text is text in the YAML of Ansible, too.
+func TestWriteValues(t *testing.T) {
+	for text, want := range map[string]string{
+		`1000000`: "1000000", `-12345678901234567`: "-12345678901234567", `1e30`: "!!int 1000000000000000000000000000000", `1.5`: "1.5", `25e-1`: "2.5",
+		`"="`: `"="`, `"0123"`: `"0123"`, `"1e6"`: `"1e6"`, `"12:30"`: `"12:30"`, `null`: "null", `true`: "true", `[1e2, "y"]`: "\n  - 100\n  - \"y\"",
+	} {
+		variables := map[string]any{}
+		must.Do(t, Variables("net", tofu.Outputs{VariablesOutput: {Value: json.RawMessage(`{"v": ` + text + `}`)}}, variables, nil))
+		got, err := WriteVariables(variables)
+		if err != nil || strings.Replace(string(got), `"v": `, "", 1) != want+"\n" && string(got) != `"v":`+want+"\n" {
+			t.Errorf("%s: got %s, %v", text, got, err)
+		}
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"slipway/internal/remote"
 	"slipway/internal/tofu"
@@ -45,8 +48,8 @@ var (
 	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// reserved are groups that Ansible has itself.
-var reserved = []string{"all", "ungrouped"}
+// reserved are groups and a host that Ansible has itself.
+var reserved = []string{"all", "ungrouped", "localhost"}
 
 // Hosts reads a layer's hosts, sorted by name. A layer without the output has none. A host that is
 // not in a map has the layer's name. The errors name the field.
@@ -68,6 +71,9 @@ func Hosts(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		if !hostPattern.MatchString(name) {
 			return nil, fmt.Errorf("%s has a host named %q: use letters, digits, dots and dashes", at, name)
+		}
+		if slices.Contains(reserved, name) {
+			return nil, fmt.Errorf("%s has a host named %s, a name that Ansible uses itself", at, name)
 		}
 		h, err := readHost(at+": "+name, name, entries[name])
 		if err != nil {
@@ -107,7 +113,7 @@ func readHost(at, name string, data json.RawMessage) (remote.Host, error) {
 	}
 	for _, group := range e.Groups {
 		if !variablePattern.MatchString(group) || slices.Contains(reserved, group) {
-			return h, fmt.Errorf("%s: groups has %q: use letters, digits and underscores, and neither all nor ungrouped", at, group)
+			return h, fmt.Errorf("%s: groups has %q: use letters, digits and underscores, and none of %s", at, group, strings.Join(reserved, ", "))
 		}
 	}
 	if err := checkNames(e.Vars); err != nil {
@@ -116,10 +122,11 @@ func readHost(at, name string, data json.RawMessage) (remote.Host, error) {
 	return h, nil
 }
 
-// isAddress reports whether a text can be the address of a host.
+// isAddress reports whether a text can be the address of a host. The zone of an address can be any
+// text, and ssh gets it.
 func isAddress(text string) bool {
-	_, err := netip.ParseAddr(text)
-	return err == nil || hostPattern.MatchString(text)
+	address, err := netip.ParseAddr(text)
+	return err == nil && address.Zone() == "" || hostPattern.MatchString(text)
 }
 
 // checkNames refuses names that cannot be variables, and Ansible's own: with these, an output could
@@ -136,7 +143,8 @@ func checkNames(variables map[string]any) error {
 	return nil
 }
 
-// Variables reads a layer's variables into the two maps. A later layer wins.
+// Variables reads a layer's variables into the two maps, as Merge does. Numbers stay as they are
+// written: as floating point, large ones would change.
 func Variables(layer string, outputs tofu.Outputs, into, secrets map[string]any) error {
 	for name, into := range map[string]map[string]any{VariablesOutput: into, SecretsOutput: secrets} {
 		output, ok := outputs[name]
@@ -148,13 +156,15 @@ func Variables(layer string, outputs tofu.Outputs, into, secrets map[string]any)
 			return fmt.Errorf("%s has sensitive = %t: put secrets into %s, and everything else into %s", at, output.Sensitive, SecretsOutput, VariablesOutput)
 		}
 		var variables map[string]any
-		if err := json.Unmarshal(output.Value, &variables); err != nil {
+		decoder := json.NewDecoder(bytes.NewReader(output.Value))
+		decoder.UseNumber()
+		if err := decoder.Decode(&variables); err != nil {
 			return fmt.Errorf("%s is not a map of variables by name", at)
 		}
 		if err := checkNames(variables); err != nil {
 			return fmt.Errorf("%s %w", at, err)
 		}
-		maps.Copy(into, variables)
+		maps.Copy(into, Merge(into, variables))
 	}
 	return nil
 }
@@ -181,6 +191,7 @@ func Merge(a, b map[string]any) map[string]any {
 func strictly(data json.RawMessage, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
 	err := decoder.Decode(into)
 	wrong, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
@@ -213,21 +224,34 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// knownHosts returns the lines of a host's known_hosts. One of them must be for its address.
+// knownHosts returns the lines of a host's known_hosts that are for its address, and name nothing
+// else: ssh reads those of all hosts. One of them must be a key to trust.
 func knownHosts(h remote.Host) ([]string, error) {
+	address := knownhosts.Normalize(net.JoinHostPort(h.Address, strconv.Itoa(h.Port)))
 	var lines []string
 	found := false
+	n := 0
 	for line := range strings.Lines(h.KnownHosts) {
+		n++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		marker, hosts, _, _, _, err := ssh.ParseKnownHosts([]byte(line))
-		if err != nil {
-			return nil, fmt.Errorf("line %d is not a line of known_hosts", len(lines)+1)
+		marker, names, key, _, _, err := ssh.ParseKnownHosts([]byte(line))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("line %d is not a line of known_hosts", n)
+		case marker == "cert-authority":
+			return nil, fmt.Errorf("line %d is that of an authority: Slipway trusts keys of hosts only", n)
+		case !slices.Contains(names, h.Address) && !slices.Contains(names, address) && (marker != "revoked" || !slices.Contains(names, "*")):
+			continue
 		}
-		found = found || marker == "" && (slices.Contains(hosts, h.Address) || slices.Contains(hosts, fmt.Sprintf("[%s]:%d", h.Address, h.Port)))
-		lines = append(lines, line)
+		own := address + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
+		if marker != "" {
+			own = "@" + marker + " " + own
+		}
+		found = found || marker == ""
+		lines = append(lines, own)
 	}
 	if !found {
 		return nil, fmt.Errorf("there is no line for %s", h.Address)

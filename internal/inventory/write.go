@@ -2,8 +2,10 @@ package inventory
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"net"
 	"slices"
 	"strconv"
@@ -36,11 +38,12 @@ func Write(hosts []remote.Host) ([]byte, error) {
 	return WriteVariables(map[string]any{"all": map[string]any{"hosts": all, "children": groups}})
 }
 
-// WriteVariables returns variables in YAML, sorted by name. A text that looks like a template is
-// marked so that Ansible takes it as it is: nobody may run code by a password.
+// WriteVariables returns variables in YAML, sorted by name. All text is quoted: the YAML of Ansible
+// takes more words for something else than ours, such as =. A text that looks like a template is
+// marked so that Ansible takes it as it is, and a password cannot inject a template.
 func WriteVariables(variables map[string]any) ([]byte, error) {
 	var node yaml.Node
-	if err := node.Encode(variables); err != nil {
+	if err := node.Encode(numbers(variables)); err != nil {
 		return nil, err
 	}
 	protect(&node)
@@ -53,11 +56,45 @@ func WriteVariables(variables map[string]any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
+// numbers returns a value whose numbers are written with the digits that they have in JSON, and
+// without an exponent, which the YAML of Ansible takes for text.
+func numbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		all := map[string]any{}
+		for name, child := range value {
+			all[name] = numbers(child)
+		}
+		return all
+	case []any:
+		all := make([]any, len(value))
+		for i, child := range value {
+			all[i] = numbers(child)
+		}
+		return all
+	case json.Number:
+		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: value.String()}
+		if strings.ContainsAny(node.Value, "eE") {
+			number, _, err := big.ParseFloat(node.Value, 10, 512, big.ToNearestEven) // as OpenTofu has them
+			if err != nil {
+				return value.String()
+			}
+			node.Value = number.Text('f', -1)
+		}
+		if strings.Contains(node.Value, ".") {
+			node.Tag = "!!float"
+		}
+		return node
+	}
+	return value
+}
+
 func protect(node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" {
+		node.Style = yaml.DoubleQuotedStyle
 		for _, begin := range []string{"{{", "{%", "{#"} {
 			if strings.Contains(node.Value, begin) {
-				node.Tag, node.Style = "!unsafe", yaml.DoubleQuotedStyle
+				node.Tag = "!unsafe"
 			}
 		}
 	}
