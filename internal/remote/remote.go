@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/printable"
+	"slipway/internal/wait"
 )
 
 // A Host is a host that an environment created.
@@ -93,9 +94,7 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		return nil, err
 	}
 	context.AfterFunc(ctx, func() { _ = connection.Close() })
-	// The server may never send anything.
-	_ = connection.SetDeadline(time.Now().Add(15 * time.Second))
-	c, channels, requests, err := ssh.NewClientConn(connection, address, &ssh.ClientConfig{
+	client, err := login(connection, address, &ssh.ClientConfig{
 		User:              h.User,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(private)},
 		HostKeyAlgorithms: algorithms(own),
@@ -119,7 +118,23 @@ func Dial(ctx context.Context, h Host, private ssh.Signer) (*ssh.Client, error) 
 		}
 		return nil, err
 	}
-	_ = connection.SetDeadline(time.Time{})
+	return client, nil
+}
+
+// patience is how long a host may take to let us log in.
+const patience = 15 * time.Second
+
+// login logs in on a connection. A server that never sends anything ends the patience: the connection
+// is closed then, because one from a bastion knows no deadline.
+func login(connection net.Conn, address string, config *ssh.ClientConfig) (*ssh.Client, error) {
+	silent := time.AfterFunc(patience, func() { _ = connection.Close() })
+	c, channels, requests, err := ssh.NewClientConn(connection, address, config)
+	if !silent.Stop() {
+		return nil, errors.Join(fmt.Errorf("no login at %s within %s", address, patience), err)
+	}
+	if err != nil {
+		return nil, err
+	}
 	return ssh.NewClient(c, channels, requests), nil
 }
 
@@ -133,7 +148,9 @@ func (h Host) connect(ctx context.Context, private ssh.Signer) (net.Conn, error)
 	if err != nil {
 		return nil, fmt.Errorf("log in to the bastion %s: %w", h.Jump.Name, err)
 	}
-	connection, err := bastion.DialContext(ctx, "tcp", address)
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	connection, err := bastion.DialContext(patient, "tcp", address)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect from the bastion %s: %w", h.Jump.Name, err), bastion.Close())
 	}
@@ -147,9 +164,6 @@ type jumped struct {
 }
 
 func (j *jumped) Close() error { return errors.Join(j.Conn.Close(), j.bastion.Close()) }
-
-// SetDeadline closes the connection at the deadline: a channel of SSH has none.
-func (j *jumped) SetDeadline(t time.Time) error { return nil }
 
 // Patience says how long to wait for something.
 type Patience struct {
@@ -195,7 +209,7 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 			break
 		}
 		progress(fmt.Sprintf("%s: no SSH at %s yet (%d of %d)", h.Name, h.Address, n, p.Attempts))
-		if err := sleep(ctx, p.Every); err != nil {
+		if err := wait.For(ctx, p.Every); err != nil {
 			return nil, err
 		}
 	}
@@ -221,7 +235,7 @@ func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string,
 			return fmt.Errorf("%s has not finished its first boot within %s: there is no %s; see /var/log/cloud-init-output.log on the host", h.Name, p.Every*time.Duration(p.Attempts), file)
 		}
 		progress(fmt.Sprintf("%s: the first boot is not finished yet (%d of %d)", h.Name, n, p.Attempts))
-		if err := sleep(ctx, p.Every); err != nil {
+		if err := wait.For(ctx, p.Every); err != nil {
 			return err
 		}
 	}
@@ -234,13 +248,4 @@ func run(client *ssh.Client, command string) error {
 	}
 	defer session.Close()
 	return session.Run(command)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -397,4 +398,25 @@ func TestEndsWithContext(t *testing.T) {
 	}
 	cancel()
 	_ = client.Wait() // does not return while the connection is open
+}
+
+// A connection from a bastion knows no deadline, like that of SSH's channels.
+type endless struct{ net.Conn }
+
+func (endless) SetDeadline(time.Time) error { return errors.New("deadline not supported") }
+
+// A server that never sends anything ends the login, on a connection without deadlines, too.
+func TestSilentLogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		begin := time.Now()
+		_, err := login(endless{ours}, "192.0.2.1:22", &ssh.ClientConfig{HostKeyCallback: ssh.FixedHostKey(newKey(t).PublicKey())})
+		if err == nil || !strings.Contains(err.Error(), "no login at 192.0.2.1:22 within 15s") {
+			t.Errorf("got %v", err)
+		}
+		if waited := time.Now().Sub(begin); waited != patience {
+			t.Errorf("it waited %s", waited)
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"slipway/internal/environment"
+	"slipway/internal/wait"
 )
 
 // https checks that the URL answers with 200, by a certificate of a trusted authority that is valid
@@ -22,7 +23,7 @@ func (v *Verifier) https(ctx context.Context, c environment.HTTPSCheck) (string,
 	}
 	certificate, err := v.certificate(ctx, client, c.URL)
 	for end := time.Now().Add(v.times().Start); err != nil && time.Now().Before(end) && !final(err); {
-		if err := pause(ctx, time.Second); err != nil {
+		if err := wait.For(ctx, time.Second); err != nil {
 			return "", err
 		}
 		certificate, err = v.certificate(ctx, client, c.URL)
@@ -51,6 +52,9 @@ func (v *Verifier) certificate(ctx context.Context, client *http.Client, url str
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer))
+	if to := response.Header.Get("Location"); to != "" {
+		return nil, fmt.Errorf("%s answers with %s, to %s: name that URL in verify.https.url", url, response.Status, to)
+	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers with %s", url, response.Status)
 	}

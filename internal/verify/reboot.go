@@ -9,11 +9,14 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
 	"slipway/internal/environment"
+	"slipway/internal/wait"
 )
 
 const (
 	// interval is the time between two positions.
 	interval = 50 * time.Millisecond
+	// noticed is how long the connection may hold after the power was cut.
+	noticed = 2 * time.Minute
 	// defaultWithin is how long the system may be away.
 	defaultWithin = 10 * time.Minute
 )
@@ -55,9 +58,15 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	begin := time.Now()
 	go func() { cut <- v.Cut(ctx, r.Host) }()
 	// Until the connection breaks: the cut hits the middle of the stream.
-	_ = t.publishFor(ctx, client, within)
+	broken := t.publishFor(ctx, client, min(within, noticed))
 	if err := <-cut; err != nil {
 		return "", fmt.Errorf("reboot %s: %w", r.Host, err)
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if broken == nil {
+		return "", fmt.Errorf("%s was not rebooted, or it does not serve the broker: the connection to %s held for %s", r.Host, c.Broker, min(within, noticed))
 	}
 	v.Say("%s: away after %.1f s; waiting for it", r.Host, time.Since(begin).Seconds())
 	client.Disconnect(0)
@@ -82,7 +91,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		return "", err
 	}
 	for t.storedNow() == before {
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 20*time.Millisecond); err != nil {
 			return "", context.Cause(ctx)
 		}
 	}
@@ -110,7 +119,7 @@ func (t *tracker) publishFor(ctx context.Context, client mqtt.Client, d time.Dur
 		if !client.IsConnectionOpen() {
 			return errNotAcknowledged
 		}
-		if err := pause(ctx, interval); err != nil {
+		if err := wait.For(ctx, interval); err != nil {
 			return err
 		}
 	}
@@ -130,7 +139,7 @@ func (v *Verifier) awaitAPI(ctx context.Context, api *http.Client, c environment
 		if time.Now().After(end) || ctx.Err() != nil {
 			return fmt.Errorf("the system is not back: %w", err)
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -156,7 +165,7 @@ func (v *Verifier) lostByBroker(ctx context.Context, api *http.Client, c environ
 		if lost == 0 {
 			return 0, nil
 		}
-		if err := pause(ctx, 300*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 300*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}
@@ -169,7 +178,7 @@ func (t *tracker) reconnect(ctx context.Context, end time.Time) (mqtt.Client, er
 		if err == nil || time.Now().After(end) || ctx.Err() != nil {
 			return client, err
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}

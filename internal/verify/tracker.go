@@ -15,6 +15,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/fault"
+	"slipway/internal/wait"
 )
 
 // A Position is what a device publishes to positions/<device>.
@@ -67,11 +68,11 @@ func (v *Verifier) newTracker(ctx context.Context, c environment.FlowCheck, devi
 // errNotAcknowledged means that the broker did not respond in time.
 var errNotAcknowledged = errors.New("the broker does not respond")
 
-// wait is how long the broker may take for one answer.
-const wait = 10 * time.Second
+// answers is how long the broker may take for one answer.
+const answers = 10 * time.Second
 
 func settled(token mqtt.Token) error {
-	if !token.WaitTimeout(wait) {
+	if !token.WaitTimeout(answers) {
 		return errNotAcknowledged
 	}
 	return token.Error()
@@ -173,7 +174,7 @@ func (t *tracker) first(ctx context.Context, client mqtt.Client, patience time.D
 			}
 			again = time.Now().Add(time.Second)
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -196,18 +197,9 @@ func (t *tracker) drain(ctx context.Context, client mqtt.Client, patience time.D
 			}
 			repeat = time.Now().Add(patience / 3)
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

@@ -181,9 +181,14 @@ func (v *Verifier) client(ctx context.Context) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Client{Timeout: timeout, Transport: &http.Transport{
-		DialContext: v.dial, TLSClientConfig: config, DisableKeepAlives: true, TLSHandshakeTimeout: timeout,
-	}}, nil
+	return &http.Client{
+		Timeout: timeout,
+		Transport: &http.Transport{
+			DialContext: v.dial, TLSClientConfig: config, DisableKeepAlives: true, TLSHandshakeTimeout: timeout,
+		},
+		// Another host, or one without TLS, would answer for the checked one.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
 func (v *Verifier) get(ctx context.Context, client *http.Client, url string) (*http.Response, error) {

@@ -51,6 +51,7 @@ type system struct {
 	back     int    // requests that fail before a system without power is back; 0: it never is
 	lostPath string // requests for it fail
 	lostOnly int    // but no more than these; 0: all
+	redirect string // to which the system leads
 }
 
 func newSystem(t *testing.T) *system {
@@ -212,6 +213,10 @@ func (s *system) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.redirect != "" {
+		http.Redirect(w, r, s.redirect, http.StatusFound)
+		return
+	}
 	var answer any = []Position{}
 	switch device, ok := strings.CutPrefix(r.URL.Path, "/api/positions/"); {
 	case ok && device == "count":
@@ -241,6 +246,7 @@ func TestHTTPS(t *testing.T) {
 	}{
 		"expires soon":    {func(s *system) { s.Settings.HTTPS.Days = 365 * 100 }, "expires on 2084-"},
 		"another answer":  {func(s *system) { s.lostPath = "/" }, "answers with 502 Bad Gateway"},
+		"a redirect":      {func(s *system) { s.redirect = "http://example.com/" }, "answers with 302 Found, to http://example.com/: name that URL in verify.https.url"},
 		"not trusted":     {func(s *system) { s.Settings.Roots = "" }, "failed to verify certificate"},
 		"another name":    {func(s *system) { s.Settings.HTTPS.URL = strings.Replace(s.url(), "example.com", "other.test", 1) }, "other.test"},
 		"nobody is there": {func(s *system) { s.Settings.HTTPS.URL = "https://example.com:1/" }, "connection refused"},
@@ -347,6 +353,10 @@ func TestReboot(t *testing.T) {
 			s.Settings.Reboot.Seconds = 1
 			s.Cut = func(context.Context, string) error { s.powerCut(0); return nil }
 		}, "the system is not back: "},
+		"nothing is rebooted": {func(s *system) {
+			s.Settings.Reboot.Seconds = 1
+			s.Cut = func(context.Context, string) error { return nil }
+		}, "prod-backend was not rebooted, or it does not serve the broker: the connection to "},
 		"it cannot be cut": {func(s *system) {
 			s.Settings.Reboot.Seconds = 1
 			s.Cut = func(context.Context, string) error { return fmt.Errorf("no power") }

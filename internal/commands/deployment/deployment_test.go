@@ -73,7 +73,10 @@ func TestToReboot(t *testing.T) {
 	}
 	r.Environment.Verify.Reboot.Host = "test"
 	_, err := toReboot(r, servers)
-	must.Refuse(t, err, `verify.reboot.host is "test", and the OpenStack servers of test are ["test-db" "test-web"]`, "$EDITOR environments/test/environment.yaml")
+	must.Refuse(t, err, `verify.reboot.host is "test", want the name of one server; the OpenStack servers of test are ["test-db" "test-web"]`, "$EDITOR environments/test/environment.yaml")
+	r.Environment.Verify.Reboot.Host = "test-web"
+	_, err = toReboot(r, append(servers, servers...))
+	must.Refuse(t, err, `verify.reboot.host is "test-web", want the name of one server`, "$EDITOR environments/test/environment.yaml")
 }
 
 // A log that does not exist is refused before anything is opened.

@@ -88,11 +88,15 @@ func cutter(ctx context.Context, r *run.Run) (func(context.Context, string) erro
 func toReboot(r *run.Run, servers []machines.Machine) (machines.Machine, error) {
 	host := r.Environment.Verify.Reboot.Host
 	names := []string{}
+	var found []machines.Machine
 	for _, m := range servers {
 		if m.Name == host {
-			return m, nil
+			found = append(found, m)
 		}
 		names = append(names, m.Name)
 	}
-	return machines.Machine{}, fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, and the OpenStack servers of %s are %q", host, r.Env, names)
+	if len(found) != 1 {
+		return machines.Machine{}, fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml", "verify.reboot.host is %q, want the name of one server; the OpenStack servers of %s are %q", host, r.Env, names)
+	}
+	return found[0], nil
 }
