@@ -9,6 +9,9 @@ import (
 	"slipway/internal/printable"
 )
 
+// hostPattern is a name or an address, of IPv6 too.
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9:][A-Za-z0-9.:-]*$`)
+
 // serialPattern is a number of hosts, or a percentage.
 var serialPattern = regexp.MustCompile(`^[1-9][0-9]{0,3}%?$`)
 
@@ -55,7 +58,7 @@ func (s *source) checkSSH(_ fs.FS, e *Environment) error {
 		return err
 	}
 	u, err := url.Parse(e.SSH.Proxy)
-	if err != nil || u.Scheme != "http" || u.Port() == "" {
+	if err != nil || u.Scheme != "http" || u.Port() == "" || !hostPattern.MatchString(u.Hostname()) || u.Path != "" { // a shell reads it
 		return s.refuse(at, edit("write it as http://host:port"), "%s is not an http URL with a port", at)
 	}
 	return nil

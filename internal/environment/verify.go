@@ -10,6 +10,9 @@ import (
 	"slipway/internal/printable"
 )
 
+// local is the environment on the simulated cloud, which has no TLS.
+const local = "local"
+
 // variablePattern is the name of a variable in the credentials.
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -21,21 +24,26 @@ func (s *source) checkVerify(repository fs.FS, e *Environment) error {
 	if v.HTTPS == nil && v.Flow == nil && v.Reboot == nil {
 		return s.refuse("verify", edit("write https:, flow: or reboot: below it, or delete the section"), "verify names no check")
 	}
-	for _, rule := range []func(fs.FS, *Verify) error{s.checkRoots, s.checkHTTPS, s.checkFlow, s.checkReboot} {
-		if err := rule(repository, v); err != nil {
+	for _, rule := range []func(fs.FS, *Environment) error{s.checkRoots, s.checkHTTPS, s.checkFlow, s.checkReboot} {
+		if err := rule(repository, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *source) checkRoots(repository fs.FS, v *Verify) error {
+func (s *source) checkRoots(repository fs.FS, e *Environment) error {
 	const at = "verify.roots"
+	v := e.Verify
 	if v.Roots == "" {
 		return nil
 	}
 	if strings.Contains(v.Roots, "://") {
-		return s.checkURL(at, v.Roots)
+		// Whoever can change the answer says which system is trusted with passwords.
+		if e.Name == local {
+			return s.checkURL(at, v.Roots)
+		}
+		return s.checkSecureURL(at, v.Roots)
 	}
 	if !fs.ValidPath(v.Roots) {
 		return s.refuse(at, edit("name a file of the repository, or a URL"), "%s is %q, which is not a path in the repository", at, v.Roots)
@@ -50,7 +58,8 @@ func (s *source) checkRoots(repository fs.FS, v *Verify) error {
 	return nil
 }
 
-func (s *source) checkHTTPS(_ fs.FS, v *Verify) error {
+func (s *source) checkHTTPS(_ fs.FS, e *Environment) error {
+	v := e.Verify
 	if v.HTTPS == nil {
 		return nil
 	}
@@ -71,8 +80,8 @@ func (s *source) checkSecureURL(at, text string) error {
 	return nil
 }
 
-func (s *source) checkFlow(_ fs.FS, v *Verify) error {
-	c := v.Flow
+func (s *source) checkFlow(_ fs.FS, e *Environment) error {
+	c := e.Verify.Flow
 	if c == nil {
 		return nil
 	}
@@ -92,14 +101,19 @@ func (s *source) checkFlow(_ fs.FS, v *Verify) error {
 	if !variablePattern.MatchString(c.Credential) {
 		return s.refuse(at+".credential", edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is not the name of a variable", at)
 	}
+	// It is sent to the broker.
+	if !strings.HasPrefix(c.Credential, "ANSIBLE_VAR_") {
+		return s.refuse(at+".credential", edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
+	}
 	if s.lines[at+".positions"] != 0 && (c.Positions < 1 || c.Positions > 10000) {
 		return s.refuse(at+".positions", edit("write a number from 1 to 10000"), "%s.positions is %d", at, c.Positions)
 	}
 	return nil
 }
 
-func (s *source) checkReboot(_ fs.FS, v *Verify) error {
+func (s *source) checkReboot(_ fs.FS, e *Environment) error {
 	const at = "verify.reboot"
+	v := e.Verify
 	switch {
 	case v.Reboot == nil:
 		return nil
