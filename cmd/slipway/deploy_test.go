@@ -157,12 +157,22 @@ func TestBlackBoxDeployFails(t *testing.T) {
 		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable c=changed").
 			says(t, "1 of 3 hosts did not get to the end: b is unreachable", "Connection refused", "hint: dagger call ssh --env=test --host=b")
 	})
+	t.Run("a group without hosts", func(t *testing.T) {
+		s := newSite(t, "a")
+		s.playbook("- name: Write\n  hosts: backend\n  gather_facts: false\n  tasks: []\n")
+		if e := s.deploy(); e.code == 0 || !strings.Contains(e.stdout+e.stderr, "Could not match supplied host pattern, ignoring: backend") {
+			t.Errorf("code %d\n%s%s", e.code, e.stdout, e.stderr)
+		}
+	})
 	t.Run("another host key", func(t *testing.T) {
 		s := newSite(t, "a", "b")
 		inventory := s.inventory()
 		inventory["b"].(map[string]any)["known_hosts"] = s.hosts["b"].line(s.hosts["a"].public)
 		s.outputs(inventory, "")
 		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable").says(t, "the host key does not match: it is not the host that was created, or the connection is intercepted")
+		// The playbook cannot switch that off.
+		s.write("ansible/playbooks/group_vars/all.yml", "ansible_ssh_args: -F /dev/null -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null\nansible_ssh_common_args: -o StrictHostKeyChecking=no\nansible_host_key_checking: false\n")
+		s.deploy().ends(t, 1, "unreachable", "a=ok b=unreachable")
 		if got := s.hosts["b"].read(t, "file"); got != "" {
 			t.Errorf("it wrote %q", got)
 		}

@@ -60,12 +60,18 @@ func (s Settings) Env() []string {
 		"PATH=" + s.Path, "HOME=" + s.Home, "TMPDIR=" + s.Temp, "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
 		"ANSIBLE_STDOUT_CALLBACK=ansible.posix.jsonl", "ANSIBLE_NOCOLOR=1", "ANSIBLE_FORCE_COLOR=0", "ANSIBLE_DEPRECATION_WARNINGS=0",
 		"ANSIBLE_HOST_KEY_CHECKING=1", "ANSIBLE_SSH_HOST_KEY_CHECKING=1", "ANSIBLE_PIPELINING=1",
-		// What is given on ssh's command line wins over its files and over what the inventory adds.
-		"ANSIBLE_SSH_ARGS=" + strings.Join([]string{"-F", s.SSHConfig, "-o", "StrictHostKeyChecking=yes", "-o", "ControlMaster=auto", "-o", "ControlPersist=60s"}, " "),
+		"ANSIBLE_SSH_ARGS=" + SSHArgs(s.SSHConfig),
+		"ANSIBLE_HOST_PATTERN_MISMATCH=error", // a group without hosts would be a deploy of nothing
 		"ANSIBLE_SSH_CONTROL_PATH_DIR=" + s.Sockets,
 		"ANSIBLE_LOCAL_TEMP=" + s.Temp, "ANSIBLE_HOME=" + s.Home + "/.ansible", "ANSIBLE_RETRY_FILES_ENABLED=0",
 		"ANSIBLE_CACHE_PLUGIN=memory", "ANSIBLE_DISPLAY_FAILED_STDERR=0",
 	}
+}
+
+// SSHArgs are the first arguments of ssh, with its configuration file. They win over files, and over
+// the arguments that a playbook adds.
+func SSHArgs(config string) string {
+	return strings.Join([]string{"-F", config, "-o", "StrictHostKeyChecking=yes", "-o", "ControlMaster=auto", "-o", "ControlPersist=60s"}, " ")
 }
 
 // Exit codes of ansible-playbook.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/ansible"
 	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/inventory"
@@ -150,7 +151,13 @@ func (s *Site) own() (map[string]any, error) {
 	if serial == "" {
 		serial = "100%"
 	}
-	return map[string]any{"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": serial}, nil
+	return map[string]any{
+		"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": serial,
+		// Variables win over Ansible's environment. With these, nothing in ansible/ can switch off the check of the
+		// host keys.
+		"ansible_ssh_args": ansible.SSHArgs(s.Path(sshConfigFile)), "ansible_ssh_executable": "ssh",
+		"ansible_host_key_checking": true, "ansible_ssh_host_key_checking": true,
+	}, nil
 }
 
 // count returns "1 host" or "3 hosts".
