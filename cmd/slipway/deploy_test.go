@@ -274,7 +274,7 @@ func TestBlackBoxDeployRefuses(t *testing.T) {
 	inventory := s.inventory()
 	inventory["a"].(map[string]any)["port"] = "22"
 	s.write("environments/test/main.tf", s.code(inventory, ""))
-	s.run("apply").must(t, 1).says(t, "the output ansible_inventory of test: a: port is a string, want a whole number", "hint: $EDITOR environments/test")
+	s.run("apply").ends(t, 4, "unfinished", "").says(t, "the output ansible_inventory of test: a: port is a string, want a whole number", "hint: $EDITOR environments/test")
 	s.deploy().ends(t, 3, "refused", "").says(t, "the output ansible_inventory of test: a: port is a string, want a whole number")
 
 	s.outputs(map[string]any{}, "")

@@ -37,6 +37,26 @@ func TestReadEvent(t *testing.T) {
 	}
 }
 
+// Whatever form the results of a module have, a change is seen. What cannot be read is counted.
+func TestOtherForms(t *testing.T) {
+	r := record(t, play, task,
+		result(OK, "a", `"changed":true,"results":["Installed: nginx"],"rc":0,"msg":""`),
+		result(OK, "a", `"changed":true,"stderr":["a list"],"item":{"name":"x"},"diff":{"before":"x\n","after":"y\n"}`),
+		result(OK, "a", `"changed":true,"results":[{"changed":true,"item":7},"text",{"changed":false,"item":8}]`),
+		result(OK, "a", `"changed":1`), result(OK, "a", `"changed":0`), result(OK, "a", `"changed":null`),
+		result(Failed, "b", `"msg":["two","lines"],"rc":"127"`),
+		`{"_event":"v2_runner_on_ok","hosts":["a"]}`, `{"_event":{}}`)
+	if a := *r.Hosts["a"]; a != (Stats{OK: 6, Changed: 4}) || len(r.Changes) != 4 || r.Changes[1].Item != `(item={"name":"x"})` || r.Changes[2].Item != "(item=7)" {
+		t.Errorf("got %+v, %+v", a, r.Changes)
+	}
+	if len(r.Failures) != 1 || r.Failures[0].Reason != `["two","lines"]` {
+		t.Errorf("got %+v", r.Failures)
+	}
+	if r.Malformed != 2 {
+		t.Errorf("%d are malformed", r.Malformed)
+	}
+}
+
 // The recap's numbers win; without it, what was seen counts.
 func TestRecord(t *testing.T) {
 	r := record(t)

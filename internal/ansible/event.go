@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,9 @@ const (
 	Unreachable  = "v2_runner_on_unreachable"
 	Recap        = "v2_playbook_on_stats"
 )
+
+// Malformed is our own kind: an event of an unknown form.
+const Malformed = "malformed"
 
 // An Event is one line of the callback ansible.posix.jsonl.
 type Event struct {
@@ -47,29 +51,62 @@ type Stats struct {
 
 // An Outcome is the result of a task on one host, or of one item of a loop.
 type Outcome struct {
-	Changed   bool            `json:"changed"`
-	Failed    bool            `json:"failed"`
-	Censored  string          `json:"censored"` // set instead of everything else by no_log
-	Message   json.RawMessage `json:"msg"`
-	Code      int             `json:"rc"`
-	Stderr    string          `json:"stderr"`
-	Stdout    string          `json:"stdout"`
-	Module    string          `json:"module_stderr"`
-	Action    string          `json:"action"`
-	Item      json.RawMessage `json:"_ansible_item_label"`
-	PlainItem json.RawMessage `json:"item"`
-	Diff      json.RawMessage `json:"diff"`
-	Results   []Outcome       `json:"results"` // of a loop
+	Changed  bool
+	Failed   bool
+	Censored string // set instead of everything else by no_log
+	Message  string
+	Code     string
+	Stderr   string
+	Stdout   string
+	Module   string // what the module wrote to stderr
+	Item     string // of a loop
+	Diff     json.RawMessage
+	Results  []Outcome // of a loop
+}
+
+// UnmarshalJSON reads each field by itself: the results of a module have any form, such as a list of
+// texts as results, and must not hide whether it changed something.
+func (o *Outcome) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	text := func(name string) string { return plain(fields[name]) }
+	truth := func(name string) bool { // as Python has it
+		return !slices.Contains([]string{"", "false", "0", "[]", "{}"}, text(name))
+	}
+	*o = Outcome{
+		Changed: truth("changed"), Failed: truth("failed"), Censored: text("censored"), Message: text("msg"), Code: text("rc"),
+		Stderr: text("stderr"), Stdout: text("stdout"), Module: text("module_stderr"), Item: text("_ansible_item_label"), Diff: fields["diff"],
+	}
+	if o.Item == "" {
+		o.Item = text("item")
+	}
+	var results []json.RawMessage
+	_ = json.Unmarshal(fields["results"], &results)
+	for _, result := range results {
+		var one Outcome
+		if json.Unmarshal(result, &one) == nil {
+			o.Results = append(o.Results, one)
+		}
+	}
+	return nil
 }
 
 // ReadEvent reads a line. Lines that are not events come from -v and from programs that Ansible
-// starts.
+// starts. An event that cannot be read is one all the same: it may be a change.
 func ReadEvent(line []byte) (Event, bool) {
-	var e Event
-	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &e) != nil {
+	var some struct {
+		Kind any `json:"_event"`
+	}
+	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &some) != nil || some.Kind == nil {
 		return Event{}, false
 	}
-	return e, e.Kind != ""
+	var e Event
+	if json.Unmarshal(line, &e) != nil {
+		return Event{Kind: Malformed}, true
+	}
+	return e, true
 }
 
 // Reason says why the task failed: the message, and what the program printed.
@@ -86,9 +123,9 @@ func (o Outcome) Reason() string {
 	if len(parts) > 0 {
 		return strings.Join(parts, "\n")
 	}
-	message := plain(o.Message)
+	message := o.Message
 	if said := strings.TrimSpace(o.Stderr); message == "non-zero return code" && said != "" {
-		message = fmt.Sprintf("it ended with code %d: %s", o.Code, said)
+		message = fmt.Sprintf("it ended with code %s: %s", o.Code, said)
 	}
 	for _, text := range []string{message, o.Stderr, o.Module, o.Stdout} {
 		if text = strings.TrimSpace(text); text != "" && !strings.Contains(strings.Join(parts, "\n"), text) {
@@ -103,12 +140,10 @@ func (o Outcome) Reason() string {
 
 // Label returns the item of a loop, as (item=NAME); empty if it is none.
 func (o Outcome) Label() string {
-	for _, item := range []json.RawMessage{o.Item, o.PlainItem} {
-		if text := plain(item); text != "" {
-			return "(item=" + text + ")"
-		}
+	if o.Item == "" {
+		return ""
 	}
-	return ""
+	return "(item=" + o.Item + ")"
 }
 
 // plain returns a string as it is, and anything else as JSON.

@@ -14,6 +14,8 @@ type Record struct {
 	Hosts    map[string]*Stats
 	Failures []Failure
 	Changes  []Change
+
+	Malformed int // events that could not be read
 }
 
 // A Failure is a task that failed on a host, or could not reach it.
@@ -37,6 +39,8 @@ func (r *Record) Add(e Event) {
 		r.Hosts = map[string]*Stats{}
 	}
 	switch e.Kind {
+	case Malformed:
+		r.Malformed++
 	case PlayStart:
 		r.Play, r.Task = e.Play.Name, ""
 	case TaskStart, HandlerStart, HostStart:

@@ -96,7 +96,7 @@ type Deploy struct {
 
 // Verify names the checks of the deployed system, which is reached as the hosts are.
 type Verify struct {
-	Roots  string       `yaml:"roots" json:"roots,omitempty" jsonschema:"description=Certificates of the trusted authorities in PEM: a file of the repository or an http or https URL. Default: those of the container"`
+	Roots  string       `yaml:"roots" json:"roots,omitempty" jsonschema:"description=Certificates of the trusted authorities in PEM: a file of the repository or an https URL. Default: those of the container"`
 	HTTPS  *HTTPSCheck  `yaml:"https" json:"https,omitempty" jsonschema:"description=A URL answers with 200 and a certificate that stays valid for some days"`
 	Flow   *FlowCheck   `yaml:"flow" json:"flow,omitempty" jsonschema:"description=Positions that a device publishes by MQTT reach the database and the API"`
 	Reboot *RebootCheck `yaml:"reboot" json:"reboot,omitempty" jsonschema:"description=A reboot of the host while a device publishes loses no position; needs flow"`

@@ -169,6 +169,8 @@ func (s *Site) judge(ctx context.Context, done *ansible.Record, code int, err er
 	case len(fatal) == 0 && code != ansible.ExitOK:
 		s.Complaints.WriteString(printable.Log(printed.String()) + "\n")
 		return fmt.Errorf("ansible-playbook ended with code %d%s: %s", code, where(done), complaint(printed.String()))
+	case len(fatal) == 0 && done.Malformed > 0:
+		return fmt.Errorf("ansible-playbook reported %s in an unknown form, so what they changed is not known", count(done.Malformed, "result"))
 	case len(fatal) == 0:
 		return nil
 	}
@@ -184,7 +186,14 @@ func complaint(text string) string {
 			}
 		}
 	}
-	return printable.Terminal(sentence(text))
+	// A line of JSON is no sentence, and may have the content of a file.
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, line)
+		}
+	}
+	return printable.Terminal(sentence(strings.Join(lines, "")))
 }
 
 // where says how far a run got.

@@ -55,6 +55,8 @@ func TestJudge(t *testing.T) {
 	began := func(stats map[string]*ansible.Stats, failures ...ansible.Failure) *ansible.Record {
 		return &ansible.Record{Began: true, Play: "Site", Task: "docker : Install", Hosts: stats, Failures: failures}
 	}
+	malformed := began(map[string]*ansible.Stats{"a": {OK: 1}})
+	malformed.Malformed = 2
 	for name, c := range map[string]struct {
 		done               *ansible.Record
 		code               int
@@ -68,6 +70,8 @@ func TestJudge(t *testing.T) {
 		"interrupted":  {done: began(nil), code: ansible.ExitInterrupted, status: "interrupted", want: `the deploy was interrupted in the task "docker : Install" of the play "Site"`, hint: "dagger call deploy --env=prod"},
 		"no hosts":     {done: &ansible.Record{}, code: 0},
 		"unknown":      {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 250, printed: "ERROR! Unexpected", status: "", want: `ansible-playbook ended with code 250 in the task "docker : Install" of the play "Site": Unexpected`},
+		"raw results":  {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 2, printed: "{\"diff\": \"a secret\"}\nIt broke", status: "", want: `of the play "Site": It broke`},
+		"malformed":    {done: malformed, status: "", want: "ansible-playbook reported 2 results in an unknown form, so what they changed is not known"},
 		"a task":       {done: began(map[string]*ansible.Stats{"a": {Failed: 1}, "b": {OK: 1}}, failure("a", false, "Validation failed:\nx is missing\nmore")), code: 2, status: "failed", want: `1 of 2 hosts did not get to the end: a is stopped in the task "docker : Install" (ansible/x.yml:3): Validation failed: x is missing`, hint: "dagger call deploy --env=prod --limit=a"},
 		"a host":       {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "No route to host")), code: 4, status: "unreachable", want: `1 of 1 host did not get to the end: a is unreachable in the task "docker : Install" (ansible/x.yml:3): No route to host`, hint: "dagger call ssh --env=prod --host=a"},
 		"both":         {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}, "b": {Failed: 1}}, failure("a", true, "gone"), failure("b", false, "no")), code: 6, status: "failed", want: "2 of 2 hosts did not get to the end: a is unreachable", hint: "dagger call deploy --env=prod --limit=b"},
@@ -109,7 +113,7 @@ func TestProgress(t *testing.T) {
 		{Kind: ansible.TaskStart, Task: ansible.Named{Name: "docker : Install"}},
 		{Kind: ansible.OK, Hosts: map[string]ansible.Outcome{"a": {Changed: true}}},
 		{Kind: ansible.OK, Hosts: map[string]ansible.Outcome{"b": {}}},
-		{Kind: ansible.Failed, Hosts: map[string]ansible.Outcome{"c": {Message: []byte(`"no room"`)}}},
+		{Kind: ansible.Failed, Hosts: map[string]ansible.Outcome{"c": {Message: "no room"}}},
 	}
 	for log, want := range map[string]string{
 		LogTasks: "play Site …\n  docker : Install\n  a: changed\n  c: failed: no room\n", LogPlays: "play Site …\n  c: failed: no room\n",
