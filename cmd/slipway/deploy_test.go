@@ -17,8 +17,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"slipway/internal/journal"
+	"slipway/internal/run"
 	"slipway/internal/testkit/soon"
 )
 
@@ -341,7 +343,8 @@ func TestBlackBoxDeployKilled(t *testing.T) {
 	}
 }
 
-// A deploy that is asked to stop says how far it got, and leaves that to the next one.
+// A deploy that is asked to stop says how far it got, and leaves that to the next one. While it works, nobody
+// changes what is below the hosts; after an apply that was interrupted, nobody deploys.
 func TestBlackBoxDeployInterrupted(t *testing.T) {
 	s := newSite(t, "a")
 	s.playbook(untilGo)
@@ -349,12 +352,27 @@ func TestBlackBoxDeployInterrupted(t *testing.T) {
 	var output bytes.Buffer
 	cmd := s.startDeploy(o, &output)
 	s.waits(o.ID)
+	for _, stage := range []string{"apply", "destroy"} {
+		s.run(stage, confirm).must(t, run.BadInput).says(t, "the hosts of test are in use by run "+o.ID+" (deploy, started ")
+	}
+	s.run("plan").must(t, run.Done)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
 	s.ending(cmd, o, output.String()).ends(t, 1, "interrupted", "a=interrupted").says(t, "the deploy was interrupted in the task \"Wait\" of the play \"Write\"", "hint: dagger call deploy --env=test")
 	s.playbook("\n- name: Done\n  hosts: all\n  gather_facts: false\n  tasks: [{name: Ping, ansible.builtin.ping: {}}]\n")
+	book, err := journal.Open(t.Context(), s.bucket(), []string{s.key.Recipient().String()}, "test/test.tfstate",
+		journal.Header{ID: "killed", Stage: "apply", Environment: "test", Layer: "test", Started: time.Now().UTC()}, journal.DefaultBeat, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deploy().must(t, run.BadInput).says(t, "the state of test is in use by run killed (apply, started ")
+	if err := book.Abandon(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.deploy().must(t, run.BadInput).says(t, "run killed (apply, started ", "was interrupted", "hint: dagger call recover --env=test")
+	s.run("recover").must(t, run.Done)
 	s.deploy().ends(t, 0, "done", "a=ok").says(t, "was interrupted in the task Write / Wait")
 }
 

@@ -10,28 +10,53 @@ import (
 
 	"slipway/internal/fault"
 	"slipway/internal/journal"
-	"slipway/internal/layer"
 	"slipway/internal/printable"
 	"slipway/internal/state"
 )
 
-// Alone opens the journal of a run that removes other runs' locks, and refuses while another run is
+// Replace takes the lock from a run that is dead, or from nobody, and refuses while another run is
+// active. lockID names a lock to take whose holder is not known to be dead. work gets the other
+// runs; it reports whether nothing is left to recover.
+func Replace(ctx context.Context, s Subject, lockID string, work func(working context.Context, h *Hold, o Others) (clean bool, err error)) error {
+	working, h, err := alone(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err = release(ctx, s, lockID); err == nil {
+		err = h.acquire(ctx)
+	}
+	var o Others
+	if err == nil {
+		// Read again: now that we hold the lock, nobody else removes a journal.
+		o, err = RunsOn(ctx, s)
+	}
+	clean := true
+	if err == nil {
+		clean, err = work(working, h, o)
+	}
+	if lost := Stopped(working); lost != nil && !errors.Is(err, lost) {
+		err = errors.Join(err, lost)
+	}
+	return errors.Join(err, h.End(ctx, clean))
+}
+
+// alone opens the journal of a run that removes other runs' locks, and refuses while another run is
 // active. It opens its journal before it checks: if two start at the same time, at least one sees
 // the other.
-func Alone(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
-	o, err := RunsOn(ctx, l)
+func alone(ctx context.Context, s Subject) (context.Context, *Hold, error) {
+	o, err := RunsOn(ctx, s)
 	if err == nil {
-		err = refuseLive(l, o)
+		err = refuseLive(s, o)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	working, h, err := Begin(ctx, l)
+	working, h, err := begin(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if o, err = RunsOn(ctx, l); err == nil {
-		err = refuseLive(l, o)
+	if o, err = RunsOn(ctx, s); err == nil {
+		err = refuseLive(s, o)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, h.End(ctx, true))
@@ -39,52 +64,52 @@ func Alone(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) 
 	return working, h, nil
 }
 
-func refuseLive(l *layer.Layer, o Others) error {
+func refuseLive(s Subject, o Others) error {
 	if len(o.Live) == 0 {
 		return nil
 	}
 	run := o.Live[0]
-	return fault.Refuse(later(l, run)+"   # if it was killed; otherwise wait until it ends",
+	return fault.Refuse(later(s, run)+"   # if it was killed; otherwise wait until it ends",
 		"%s%s is alive: its last heartbeat was %s ago", DescribeRun(run), Origin(run), run.Silent().Round(time.Second))
 }
 
 // later is the command that repeats this one when the run counts as dead. The store's clock tells whole
 // seconds, so the run's silence may then be measured up to one second too short.
-func later(l *layer.Layer, run journal.Run) string {
-	return fmt.Sprintf("sleep %.0f && %s", math.Ceil((l.DeadAfter-run.Silent()).Seconds())+1, l.Call(l.Result.Stage))
+func later(s Subject, run journal.Run) string {
+	return fmt.Sprintf("sleep %.0f && %s", math.Ceil((s.Run.DeadAfter-run.Silent()).Seconds())+1, s.Call(s.Run.Result.Stage))
 }
 
-// Release removes a lock whose holder is dead or whose ID is lockID. The caller is alone. There may
+// release removes a lock whose holder is dead or whose ID is lockID. The caller is alone. There may
 // be no lock.
-func Release(ctx context.Context, l *layer.Layer, lockID string) error {
-	o, err := RunsOn(ctx, l)
+func release(ctx context.Context, s Subject, lockID string) error {
+	o, err := RunsOn(ctx, s)
 	if err != nil {
 		return err
 	}
-	lock, err := l.Store.ReadLock(ctx, l.Key)
+	lock, err := s.Run.Store.ReadLock(ctx, s.Key)
 	if err != nil || lock == nil {
 		return err
 	}
-	if err := mayRelease(l, o, *lock, lockID); err != nil {
+	if err := mayRelease(s, o, *lock, lockID); err != nil {
 		return err
 	}
-	return l.Store.Unlock(ctx, l.Key, lock.ID)
+	return s.Run.Store.Unlock(ctx, s.Key, lock.ID)
 }
 
 // mayRelease refuses to remove a lock that does not belong to a dead run, unless lockID names it.
-func mayRelease(l *layer.Layer, o Others, lock state.Lock, lockID string) error {
+func mayRelease(s Subject, o Others, lock state.Lock, lockID string) error {
 	holds := func(run journal.Run) bool { return run.Holds(lock) }
 	if slices.ContainsFunc(o.Dead, holds) || lockID == lock.ID {
 		return nil
 	}
 	if i := slices.IndexFunc(o.Over, holds); i >= 0 {
-		if o.Over[i].Silent() < l.DeadAfter {
-			return fault.Refuse(later(l, o.Over[i]), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), l.Name)
+		if o.Over[i].Silent() < s.Run.DeadAfter {
+			return fault.Refuse(later(s, o.Over[i]), "%s has just finished and is releasing the lock of %s", DescribeRun(o.Over[i]), s.Name)
 		}
 		return nil
 	}
 	if lockID != "" {
-		return fault.Refuse(l.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, but the lock's ID is %s", lockID, lock.ID)
+		return fault.Refuse(s.Call("unlock")+" --lock-id="+lock.ID, "--lock-id is %q, but the lock's ID is %s", lockID, lock.ID)
 	}
-	return fault.Refuse("make sure that it is dead, then: "+l.Call("unlock")+" --lock-id="+lock.ID, "the lock of %s is in no journal, so it is not known whether %s is dead", l.Name, printable.Terminal(lock.Who))
+	return fault.Refuse("make sure that it is dead, then: "+s.Call("unlock")+" --lock-id="+lock.ID, "the lock of %s is in no journal, so it is not known whether %s is dead", s.Name, printable.Terminal(lock.Who))
 }

@@ -8,12 +8,18 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/journal"
-	"slipway/internal/layer"
 	"slipway/internal/must"
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
 )
+
+// subject is the state of a desk's layer.
+func subject(d *testkit.Desk) Subject {
+	s := State(d.Run, d.Config)
+	s.Creates, s.Replaces = d.Creates, d.Replaces
+	return s
+}
 
 // A lock may be removed if a dead run's journal contains it, or a person names it.
 func TestMayRelease(t *testing.T) {
@@ -34,8 +40,8 @@ func TestMayRelease(t *testing.T) {
 			"run dead has just finished and is releasing the lock of test", "sleep 61 && dagger call recover --env=test"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &layer.Layer{Run: &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{}, Result: run.Result{Stage: "recover"}}, Name: "test"}
-			err := mayRelease(l, c.others, c.lock, c.lockID)
+			r := &run.Run{Options: run.Options{Env: "test", DeadAfter: time.Minute}, Environment: &environment.Environment{Name: "test"}, Result: run.Result{Stage: "recover"}}
+			err := mayRelease(State(r, environment.Layer{Path: "."}), c.others, c.lock, c.lockID)
 			if c.message != "" {
 				must.Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -43,8 +49,7 @@ func TestMayRelease(t *testing.T) {
 			}
 		})
 	}
-	l := &layer.Layer{Run: &run.Run{Options: run.Options{DeadAfter: 0}}, Name: "test"}
-	if err := mayRelease(l, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
+	if err := mayRelease(Subject{Run: &run.Run{Options: run.Options{DeadAfter: 0}}}, Others{Over: dead}, state.Lock{ID: "of-dead"}, ""); err != nil {
 		t.Errorf("of one that finished a minute ago: %v", err)
 	}
 }
@@ -52,10 +57,10 @@ func TestMayRelease(t *testing.T) {
 // One that takes locks away is alone: before it begins, and after others can see it.
 func TestAlone(t *testing.T) {
 	d := testkit.New(t)
-	_, h, err := Alone(t.Context(), d.Layer)
+	_, h, err := alone(t.Context(), subject(d))
 	must.Do(t, err)
 	d.ID = "you"
-	_, _, err = Alone(t.Context(), d.Layer)
+	_, _, err = alone(t.Context(), subject(d))
 	must.Refuse(t, err, "run me (apply, started", "sleep 61 && dagger call apply --env=test   # if it was killed; otherwise wait until it ends")
 	if !strings.Contains(err.Error(), " by "+d.Identity.Recipients()[0]+" is alive: its last heartbeat was 0s ago") {
 		t.Errorf("it does not say whose it is: %v", err)
@@ -72,7 +77,7 @@ func TestAlone(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err = Alone(t.Context(), d.Layer)
+	_, _, err = alone(t.Context(), subject(d))
 	must.Refuse(t, err, "run you (apply, started", "wait until it ends")
 	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "me/") {
 		t.Errorf("it leaves %s", keys)
@@ -82,16 +87,16 @@ func TestAlone(t *testing.T) {
 // release takes a dead run's lock, and no other.
 func TestRelease(t *testing.T) {
 	d := testkit.New(t)
-	must.Do(t, Release(t.Context(), d.Layer, "")) // there is none
+	must.Do(t, release(t.Context(), subject(d), "")) // there is none
 	d.Interrupted(journal.Header{ID: "dead", Lock: "of-dead"})
 	d.LockAs("laptop")
-	must.Refuse(t, Release(t.Context(), d.Layer, ""), "it is not known whether", "--lock-id=laptop")
+	must.Refuse(t, release(t.Context(), subject(d), ""), "it is not known whether", "--lock-id=laptop")
 	if id := d.LockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
 	}
 	must.Do(t, d.Store.Unlock(t.Context(), d.Key, "laptop"))
 	d.LockAs("of-dead")
-	must.Do(t, Release(t.Context(), d.Layer, ""))
+	must.Do(t, release(t.Context(), subject(d), ""))
 	if id := d.LockID(); id != "" {
 		t.Errorf("the lock is %q", id)
 	}
@@ -107,6 +112,6 @@ func TestAloneRefusedAtOnce(t *testing.T) {
 		}
 		return false
 	}
-	_, _, err := Alone(t.Context(), d.Layer)
+	_, _, err := alone(t.Context(), subject(d))
 	must.Refuse(t, err, "run you (apply, started", "wait until it ends")
 }

@@ -1,5 +1,6 @@
-// Package hold gives one run at a time the right to change a state, using the state's lock and a
-// journal that shows that the run is alive and what it does.
+// Package hold gives one run at a time the right to change a subject, using its lock and a journal
+// that shows that the run is alive and what it does. A run takes a lock that is free, by Take, or
+// replaces a run that is dead, by Replace.
 package hold
 
 import (
@@ -10,61 +11,65 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/confine"
 	"slipway/internal/fault"
 	"slipway/internal/journal"
-	"slipway/internal/layer"
 	"slipway/internal/printable"
+	"slipway/internal/run"
 	"slipway/internal/state"
-	"slipway/internal/tofu"
 )
 
-// A Hold is this run's right to change one state. It consists of the journal, which shows that the
-// run is active, and the state's lock, which is recorded in the journal before it is taken. It is
-// nil for a state over HTTP, which has no journal and which tofu itself locks.
+// A Hold is this run's right to change one subject. It consists of the journal, which shows that the
+// run is active, and the lock, which is recorded in the journal before it is taken. It is nil for a
+// state over HTTP, which has no journal and which tofu itself locks.
 type Hold struct {
-	Layer   *layer.Layer
 	Journal *journal.Writer
 	Lock    state.Lock
+
+	subject Subject
 }
 
-// Begin opens this run's journal on a layer's state. The returned context ends when the run has to
-// stop because it could no longer be recovered.
-func Begin(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
-	now := time.Now().UTC()
-	h := &Hold{Layer: l, Lock: l.Store.NewLock(l.Key, rand.Text(), l.Result.Stage, l.ID, now)}
+// begin opens this run's journal. The returned context ends when the run has to stop because it
+// could no longer be recovered.
+func begin(ctx context.Context, s Subject) (context.Context, *Hold, error) {
+	now, r := time.Now().UTC(), s.Run
+	h := &Hold{subject: s, Lock: r.Store.NewLock(s.Key, rand.Text(), r.Result.Stage, r.ID, now)}
 	header := journal.Header{
-		ID: l.ID, Stage: l.Result.Stage, Environment: l.Env, Layer: l.Name,
-		Started: now, Lock: h.Lock.ID, Creates: l.Creates, Replaces: l.Replaces,
-		Who: strings.Join(l.Identity.Recipients(), " "), Commit: l.Commit, Inputs: l.Inputs,
+		ID: r.ID, Stage: r.Result.Stage, Environment: r.Env, Layer: s.Name,
+		Started: now, Lock: h.Lock.ID, Creates: s.Creates, Replaces: s.Replaces,
+		Who: strings.Join(r.Identity.Recipients(), " "), Commit: s.Commit, Inputs: s.Inputs,
 	}
 	working, stop := context.WithCancelCause(ctx)
 	failed := func(err error) {
 		if errors.Is(err, journal.ErrDeposed) {
-			// Anything that tofu wrote now would overwrite another run's work.
-			err = errors.Join(tofu.ErrKill, err)
+			// Anything that the tool wrote now would overwrite another run's work.
+			err = errors.Join(confine.ErrKill, err)
 		}
 		stop(lossError{err})
 	}
 	var err error
-	if h.Journal, err = journal.Open(ctx, l.Store, l.Recipients, l.Key, header, l.Beat, failed); err != nil {
+	if h.Journal, err = journal.Open(ctx, r.Store, r.Recipients, s.Key, header, r.Beat, failed); err != nil {
 		stop(nil)
 		return nil, nil, err
 	}
 	return working, h, nil
 }
 
-// Take calls Begin and takes the lock.
-func Take(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
-	if l.Store == nil {
+// Take takes a lock that is free.
+func Take(ctx context.Context, s Subject) (context.Context, *Hold, error) {
+	if s.Run.Store == nil {
 		return ctx, nil, nil
 	}
-	working, h, err := Begin(ctx, l)
+	working, h, err := begin(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = h.Acquire(ctx); err == nil {
+	if err = h.acquire(ctx); err == nil {
 		// What was checked before we had the lock may have changed.
-		err = refuseBeside(ctx, l)
+		err = refuseOthers(ctx, s)
+	}
+	if err == nil {
+		err = RefuseBeside(ctx, s)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, h.End(ctx, true))
@@ -72,30 +77,30 @@ func Take(ctx context.Context, l *layer.Layer) (context.Context, *Hold, error) {
 	return working, h, nil
 }
 
-// refuseBeside refuses to continue, although we hold the lock, beside a run that removes locks or
+// refuseOthers refuses to continue, although we hold the lock, beside a run that removes locks or
 // after a run that was interrupted.
-func refuseBeside(ctx context.Context, l *layer.Layer) error {
-	o, err := RunsOn(ctx, l)
+func refuseOthers(ctx context.Context, s Subject) error {
+	o, err := RunsOn(ctx, s)
 	if err != nil {
 		return err
 	}
 	for _, run := range o.Live {
 		if run.Stage == "recover" || run.Stage == "unlock" {
-			return inUse(l, run)
+			return inUse(s, run)
 		}
 	}
-	return refuseDead(l, o)
+	return refuseDead(s, o)
 }
 
-// Acquire takes the lock. If another run has it, the refusal names that run.
-func (h *Hold) Acquire(ctx context.Context) error {
-	l := h.Layer
-	other, err := l.Store.Lock(ctx, l.Key, h.Lock)
+// acquire takes the lock. If another run has it, the refusal names that run.
+func (h *Hold) acquire(ctx context.Context) error {
+	s := h.subject
+	other, err := s.Run.Store.Lock(ctx, s.Key, h.Lock)
 	if err != nil {
 		return err
 	}
 	if other != nil {
-		return refuseLocked(l, "the state of %s is locked by %s", l.Name, DescribeLock(other))
+		return refuseLocked(s, "%s locked by %s", s.is(), DescribeLock(other))
 	}
 	h.Journal.Locked()
 	return nil
@@ -125,18 +130,18 @@ func (h *Hold) End(ctx context.Context, ordered bool) error {
 }
 
 func (h *Hold) giveBack(ctx context.Context) error {
-	l := h.Layer
+	s := h.subject
 	var changed *state.LockChangedError
 	for end := time.Now().Add(giveBackFor); ; time.Sleep(time.Second) {
 		// Nobody else may be about to take the lock: see state.Unlock.
 		trusted, cancel := context.WithDeadline(ctx, h.Journal.TrustedUntil())
-		err := l.Store.Unlock(trusted, l.Key, h.Lock.ID)
+		err := s.Run.Store.Unlock(trusted, s.Key, h.Lock.ID)
 		cancel()
 		if err == nil || errors.As(err, &changed) {
 			return nil // the run was refused: the lock belongs to somebody else
 		}
 		if time.Now().After(end) {
-			return fault.Fail(l.Call("unlock"), "the work on %s is done, but its lock could not be released: %w", l.Name, err)
+			return fault.Fail(s.Call("unlock"), "the work on %s is done, but its lock could not be released: %w", s.Name, err)
 		}
 	}
 }
@@ -148,19 +153,19 @@ type Others struct {
 	Over []journal.Run // finished, with a journal left over
 }
 
-// RunsOn returns the other runs on a layer's state.
-func RunsOn(ctx context.Context, l *layer.Layer) (Others, error) {
-	runs, err := journal.Runs(ctx, l.Store, l.Identity, l.Key)
-	return sorted(l, runs), err
+// RunsOn returns the other runs on a subject.
+func RunsOn(ctx context.Context, s Subject) (Others, error) {
+	runs, err := journal.Runs(ctx, s.Run.Store, s.Run.Identity, s.Key)
+	return sorted(s.Run, runs), err
 }
 
-func sorted(l *layer.Layer, runs []journal.Run) (o Others) {
+func sorted(r *run.Run, runs []journal.Run) (o Others) {
 	for _, run := range runs {
 		switch {
-		case run.ID == l.ID:
+		case run.ID == r.ID:
 		case run.Over():
 			o.Over = append(o.Over, run)
-		case run.Live(l.DeadAfter):
+		case run.Live(r.DeadAfter):
 			o.Live = append(o.Live, run)
 		default:
 			o.Dead = append(o.Dead, run)
@@ -170,50 +175,43 @@ func sorted(l *layer.Layer, runs []journal.Run) (o Others) {
 }
 
 // RefuseRuns refuses to start a change beside an active run or after an interrupted one.
-func RefuseRuns(ctx context.Context, l *layer.Layer) error {
-	if l.Store == nil {
+func RefuseRuns(ctx context.Context, s Subject) error {
+	if s.Run.Store == nil {
 		return nil
 	}
-	o, err := RunsOn(ctx, l)
+	o, err := RunsOn(ctx, s)
 	if err != nil {
 		return err
 	}
 	if len(o.Live) > 0 {
-		return inUse(l, o.Live[0])
+		return inUse(s, o.Live[0])
 	}
-	if err := refuseDead(l, o); err != nil {
+	if err := refuseDead(s, o); err != nil {
 		return err
 	}
-	lock, err := l.Store.ReadLock(ctx, l.Key)
+	lock, err := s.Run.Store.ReadLock(ctx, s.Key)
 	if err == nil && lock != nil {
-		err = refuseLocked(l, "the state of %s is locked by %s", l.Name, DescribeLock(lock))
+		err = refuseLocked(s, "%s locked by %s", s.is(), DescribeLock(lock))
 	}
-	return err
-}
-
-func inUse(l *layer.Layer, run journal.Run) error {
-	return refuseLocked(l, "the state of %s is in use by %s", l.Name, DescribeRun(run))
-}
-
-func refuseDead(l *layer.Layer, o Others) error {
-	if len(o.Dead) == 0 {
-		return nil
+	if err != nil {
+		return err
 	}
-	return fault.Refuse(l.Call("recover"), "%s was interrupted, and what it created may not be in the state of %s", DescribeRun(o.Dead[0]), l.Name)
+	return RefuseBeside(ctx, s)
 }
 
 // NoteRuns tells the reader of a plan what else is happening to the state.
-func NoteRuns(ctx context.Context, l *layer.Layer) error {
-	if l.Store == nil {
+func NoteRuns(ctx context.Context, s Subject) error {
+	r := s.Run
+	if r.Store == nil {
 		return nil
 	}
-	runs, err := journal.Seen(ctx, l.Store, l.Identity, l.Key)
-	o := sorted(l, runs)
+	runs, err := journal.Seen(ctx, r.Store, r.Identity, s.Key)
+	o := sorted(r, runs)
 	for _, run := range o.Live {
-		l.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), l.Name)
+		r.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), s.Name)
 	}
 	for _, run := range o.Dead {
-		l.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), l.Call("recover"))
+		r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), s.Call(s.Repair))
 	}
 	return err
 }
@@ -244,8 +242,8 @@ func DescribeLock(lock *state.Lock) string {
 }
 
 // refuseLocked refuses because another run holds the lock.
-func refuseLocked(l *layer.Layer, format string, args ...any) error {
-	return fault.Refuse("dagger call unlock --env="+l.Env+"   # names the holder; or wait for it", format, args...)
+func refuseLocked(s Subject, format string, args ...any) error {
+	return fault.Refuse("dagger call unlock --env="+s.Run.Env+"   # names the holder; or wait for it", format, args...)
 }
 
 // A lossError says why a run can no longer hold its state. Its cause may be a request that timed out,

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"slipway/internal/confine"
 	"slipway/internal/journal"
 	"slipway/internal/must"
 	"slipway/internal/testkit"
-	"slipway/internal/tofu"
 )
 
 // A run that this program itself ends says why; that it was asked to stop is said elsewhere.
@@ -54,11 +54,11 @@ func TestHoldLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := testkit.NewInMemory(t)
-				working, h, err := Take(t.Context(), d.Layer)
+				working, h, err := Take(t.Context(), subject(d))
 				must.Do(t, err)
 				must.Do(t, c.lost(d, h.Lock.ID))
 				<-working.Done()
-				if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, tofu.ErrKill) != c.kill {
+				if cause := context.Cause(working); !errors.Is(cause, c.want) || errors.Is(cause, confine.ErrKill) != c.kill {
 					t.Errorf("it ends by %v", cause)
 				}
 				must.Do(t, h.End(t.Context(), true))
@@ -81,7 +81,7 @@ func testHoldUnanswered(t *testing.T) {
 		<-r.Context().Done()
 		return true
 	}
-	working, h, err := Take(t.Context(), d.Layer)
+	working, h, err := Take(t.Context(), subject(d))
 	must.Do(t, err)
 	silent.Store(true)
 	<-working.Done()
@@ -96,7 +96,7 @@ func testHoldUnanswered(t *testing.T) {
 func TestHoldEndsInTheEnd(t *testing.T) {
 	d := testkit.New(t)
 	ctx, stop := context.WithCancel(t.Context())
-	_, h, err := Take(ctx, d.Layer)
+	_, h, err := Take(ctx, subject(d))
 	must.Do(t, err)
 	stop()
 	must.Do(t, h.End(ctx, true))
@@ -109,7 +109,7 @@ func TestHoldEndsInTheEnd(t *testing.T) {
 func TestBeginFails(t *testing.T) {
 	d := testkit.New(t)
 	d.Recipients = nil
-	if working, h, err := Take(t.Context(), d.Layer); err == nil || working != nil || h != nil || d.LockID() != "" {
+	if working, h, err := Take(t.Context(), subject(d)); err == nil || working != nil || h != nil || d.LockID() != "" {
 		t.Errorf("%v, %v, %v", working, h, err)
 	}
 }
@@ -127,7 +127,7 @@ func withOthers(d *testkit.Desk) {
 func TestOthers(t *testing.T) {
 	d := testkit.New(t)
 	withOthers(d)
-	o, err := RunsOn(t.Context(), d.Layer)
+	o, err := RunsOn(t.Context(), subject(d))
 	must.Do(t, err)
 	for want, got := range map[string][]journal.Run{"live": o.Live, "dead": o.Dead, "over": o.Over} {
 		if len(got) != 1 || got[0].ID != want {
@@ -140,12 +140,12 @@ func TestOthers(t *testing.T) {
 func TestNoteRuns(t *testing.T) {
 	d := testkit.New(t)
 	said := func() string { return d.Stderr.(*bytes.Buffer).String() }
-	must.Do(t, NoteRuns(t.Context(), d.Layer))
+	must.Do(t, NoteRuns(t.Context(), subject(d)))
 	if said() != "" {
 		t.Errorf("of nobody it says %q", said())
 	}
 	withOthers(d)
-	must.Do(t, NoteRuns(t.Context(), d.Layer))
+	must.Do(t, NoteRuns(t.Context(), subject(d)))
 	for _, want := range []string{
 		"note: run live (apply, started ", " is changing test right now: the plan may already be out of date\n",
 		"note: run dead (apply, started ", " was interrupted: before the next apply, run dagger call recover --env=test\n",
@@ -158,11 +158,11 @@ func TestNoteRuns(t *testing.T) {
 		t.Errorf("it says %q", said())
 	}
 	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := NoteRuns(t.Context(), d.Layer); err == nil {
+	if err := NoteRuns(t.Context(), subject(d)); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
 	d.Store = nil
-	must.Do(t, NoteRuns(t.Context(), d.Layer)) // over HTTP, no run is known
+	must.Do(t, NoteRuns(t.Context(), subject(d))) // over HTTP, no run is known
 }
 
 // A change only starts if no other run is active, none was interrupted, and nobody holds the lock.
@@ -181,7 +181,7 @@ func TestRefuseRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
 			c.before(d)
-			err := RefuseRuns(t.Context(), d.Layer)
+			err := RefuseRuns(t.Context(), subject(d))
 			if c.message != "" {
 				must.Refuse(t, err, c.message, c.hint)
 			} else if err != nil {
@@ -191,11 +191,11 @@ func TestRefuseRuns(t *testing.T) {
 	}
 	d := testkit.New(t)
 	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := RefuseRuns(t.Context(), d.Layer); err == nil {
+	if err := RefuseRuns(t.Context(), subject(d)); err == nil {
 		t.Error("a store that refuses says that nobody is there")
 	}
 	d.Store = nil
-	if err := RefuseRuns(t.Context(), d.Layer); err != nil {
+	if err := RefuseRuns(t.Context(), subject(d)); err != nil {
 		t.Errorf("over HTTP: %v", err)
 	}
 }
@@ -219,7 +219,7 @@ func TestTake(t *testing.T) {
 		}
 		return false
 	}
-	ctx, h, err := Take(t.Context(), d.Layer)
+	ctx, h, err := Take(t.Context(), subject(d))
 	must.Do(t, err)
 	if id := d.LockID(); id == "" || id != named {
 		t.Errorf("the lock is %q, and the journal named %q before", id, named)
@@ -237,15 +237,15 @@ func TestTake(t *testing.T) {
 // After a run that did not end cleanly, its lock and its journal stay, and nobody else starts.
 func TestTakeLeft(t *testing.T) {
 	d := testkit.New(t)
-	_, h, err := Take(t.Context(), d.Layer)
+	_, h, err := Take(t.Context(), subject(d))
 	must.Do(t, err)
 	must.Do(t, h.End(t.Context(), false))
 	if id := d.LockID(); id != h.Lock.ID {
 		t.Errorf("the lock is %q", id)
 	}
 	d.ID = "you"
-	must.Refuse(t, RefuseRuns(t.Context(), d.Layer), "run me (apply, started", "dagger call recover")
-	if _, _, err := Take(t.Context(), d.Layer); err == nil {
+	must.Refuse(t, RefuseRuns(t.Context(), subject(d)), "run me (apply, started", "dagger call recover")
+	if _, _, err := Take(t.Context(), subject(d)); err == nil {
 		t.Error("the next takes the lock")
 	}
 	if keys := strings.Join(d.Journals(), " "); strings.Contains(keys, "you") {
@@ -271,7 +271,7 @@ func TestTakeRefused(t *testing.T) {
 			d := testkit.New(t)
 			c.before(d)
 			before := len(d.Journals())
-			_, h, err := Take(t.Context(), d.Layer)
+			_, h, err := Take(t.Context(), subject(d))
 			if c.message == "" {
 				must.Do(t, err)
 				if d.LockID() != h.Lock.ID {
@@ -295,7 +295,7 @@ func TestTakeRefused(t *testing.T) {
 // another's by then is left alone.
 func TestGiveBack(t *testing.T) {
 	d := testkit.New(t)
-	_, h, err := Take(t.Context(), d.Layer)
+	_, h, err := Take(t.Context(), subject(d))
 	must.Do(t, err)
 	failures := 4 // more than the client tries by itself
 	d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -311,7 +311,7 @@ func TestGiveBack(t *testing.T) {
 		t.Errorf("the lock is %q", id)
 	}
 	d = testkit.New(t)
-	_, h, err = Take(t.Context(), d.Layer)
+	_, h, err = Take(t.Context(), subject(d))
 	must.Do(t, err)
 	must.Do(t, d.Store.Unlock(t.Context(), d.Key, h.Lock.ID))
 	d.LockAs("laptop")

@@ -143,13 +143,7 @@ func (l *Layer) FileName() string { return strings.ReplaceAll(l.Name, "/", "--")
 func (l *Layer) PlanFile() string { return l.Path("plans", l.FileName()) }
 
 // Call returns the command that runs a stage on this layer, for a hint.
-func (l *Layer) Call(stage string) string {
-	command := "dagger call " + stage + " --env=" + l.Env
-	if len(l.Environment.Layers) > 1 && l.Config.Path != "" { // the hosts of an environment are no layer
-		command += " --layer=" + l.Name
-	}
-	return command
-}
+func (l *Layer) Call(stage string) string { return l.CallOn(stage, l.Name) }
 
 // Reportf adds a line to the report.
 func (l *Layer) Reportf(format string, args ...any) {

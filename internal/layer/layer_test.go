@@ -147,7 +147,7 @@ func TestRootsRefuses(t *testing.T) {
 	must.Refuse(t, err, "HTTP_PROXY sends a password", "")
 }
 
-// The command names the layer only where there are several, and what is no layer never.
+// The command names the layer only where there are several.
 func TestCommand(t *testing.T) {
 	r := &run.Run{Options: run.Options{Env: "test"}}
 	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
@@ -156,9 +156,5 @@ func TestCommand(t *testing.T) {
 		if got := l.Call("recover"); got != want {
 			t.Errorf("%d layers: %s", layers, got)
 		}
-	}
-	hosts := &layer.Layer{Run: r, Name: "the hosts of test"}
-	if got := hosts.Call("unlock"); got != "dagger call unlock --env=test" {
-		t.Errorf("of the hosts: %s", got)
 	}
 }

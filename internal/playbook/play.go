@@ -11,7 +11,6 @@ import (
 	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
-	"slipway/internal/layer"
 	"slipway/internal/printable"
 	"slipway/internal/remote"
 	"slipway/internal/run"
@@ -52,15 +51,20 @@ func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 	if o.Check || s.Store == nil {
 		return s.start(ctx, o, nil)
 	}
-	turn, err := s.take(ctx, digest, o)
-	if err != nil {
-		return nil, err
-	}
-	record, err := s.start(turn.working, o, turn.hold.Journal)
-	if cause := hold.Stopped(turn.working); cause != nil {
-		err = errors.Join(cause, err)
-	}
-	return record, errors.Join(err, turn.end(ctx, record, o, err))
+	hosts := hold.Hosts(s.Run)
+	hosts.Commit, hosts.Inputs = o.Commit, digest
+	var record *ansible.Record
+	err = hold.Replace(ctx, hosts, "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
+		if err := hold.RefuseBeside(ctx, hosts); err != nil {
+			return true, err
+		}
+		for _, dead := range others.Dead {
+			s.Report.WriteString(describeDead(dead))
+		}
+		record, err = s.start(working, o, h.Journal)
+		return s.settle(ctx, record, o, others.Dead, errors.Join(hold.Stopped(working), err))
+	})
+	return record, err
 }
 
 // start runs ansible-playbook. record, if it is not nil, gets an entry for each task.
@@ -226,47 +230,6 @@ func (s *Site) place(path string) string {
 	return strings.TrimPrefix(path, s.Path("repository")+"/")
 }
 
-// A turn is a run's right to change the hosts of an environment.
-type turn struct {
-	site    *Site
-	layer   *layer.Layer
-	hold    *hold.Hold
-	working context.Context // ends when the run has to stop because it lost its lock
-	dead    []journal.Run   // runs that were interrupted
-}
-
-// take takes the deploy lock. A run that is alive is refused; one that was killed is reported.
-func (s *Site) take(ctx context.Context, digest string, o Options) (*turn, error) {
-	l := HostsOf(s.Run)
-	l.Inputs, l.Commit = digest, o.Commit
-	working, h, err := hold.Alone(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	t := &turn{site: s, layer: l, hold: h, working: working}
-	others, err := hold.RunsOn(ctx, l)
-	if err == nil {
-		t.dead = others.Dead
-		for _, run := range t.dead {
-			s.Report.WriteString(describeDead(run))
-		}
-		err = hold.Release(ctx, l, "")
-	}
-	if err == nil {
-		err = h.Acquire(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, h.End(ctx, true))
-	}
-	return t, nil
-}
-
-// HostsOf stands for the hosts of an environment where a layer's lock and journal are used. No layer's
-// state has its key, because those end in .tfstate.
-func HostsOf(r *run.Run) *layer.Layer {
-	return &layer.Layer{Run: r, Name: "the hosts of " + r.Env, Key: r.Env + "/deploy.hosts"}
-}
-
 // describeDead says what an interrupted deploy did not finish.
 func describeDead(dead journal.Run) string {
 	last := "before its first task"
@@ -278,20 +241,18 @@ func describeDead(dead journal.Run) string {
 	return fmt.Sprintf("%s%s was interrupted %s: this deploy begins again with the first task\n", hold.DescribeRun(dead), hold.Origin(dead), last)
 }
 
-// end releases the lock. A run that was interrupted leaves its journal for the next deploy. A
-// complete one on all hosts makes up for those before it.
-func (t *turn) end(ctx context.Context, done *ansible.Record, o Options, err error) error {
+// settle decides what is left of a deploy. One that was interrupted leaves its journal for the next
+// one. A complete one on all hosts makes up for those before it.
+func (s *Site) settle(ctx context.Context, done *ansible.Record, o Options, dead []journal.Run, err error) (clean bool, _ error) {
 	e, known := fault.Of(err)
 	judged := known && (e.Kind == fault.Failed || e.Kind == fault.Unreachable)
 	if fault.Is(err, fault.Interrupted) || err != nil && !judged && done.Began {
-		return t.hold.End(ctx, false)
+		return false, err
 	}
-	ctx = context.WithoutCancel(ctx)
-	var failed error
 	if err == nil && o.Limit == "" && o.Tags == "" {
-		for _, run := range t.dead {
-			failed = errors.Join(failed, journal.Remove(ctx, t.layer.Store, run))
+		for _, run := range dead {
+			err = errors.Join(err, journal.Remove(context.WithoutCancel(ctx), s.Store, run))
 		}
 	}
-	return errors.Join(failed, t.hold.End(ctx, true))
+	return true, err
 }

@@ -170,6 +170,15 @@ func (r *Run) Path(names ...string) string {
 	return filepath.Join(append([]string{r.Work}, names...)...)
 }
 
+// CallOn returns the command that runs a stage on one layer, for a hint.
+func (r *Run) CallOn(stage, layer string) string {
+	command := "dagger call " + stage + " --env=" + r.Env
+	if len(r.Environment.Layers) > 1 {
+		command += " --layer=" + layer
+	}
+	return command
+}
+
 // Confirmed refuses to continue unless given, the value of --confirm, is the environment's name.
 func (r *Run) Confirmed(given, why string) error {
 	if given == r.Env {

@@ -87,7 +87,7 @@ func (d *Desk) furnish(store state.S3) {
 	response, err := (&http.Client{Transport: store.Transport}).Do(bucket)
 	must.Do(t, err)
 	must.Do(t, response.Body.Close())
-	d.Layer = &layer.Layer{Run: r, Name: "test", Key: Key, Row: &run.LayerResult{}, Dir: t.TempDir()}
+	d.Layer = &layer.Layer{Run: r, Config: r.Environment.Layers[0], Name: "test", Key: Key, Row: &run.LayerResult{}, Dir: t.TempDir()}
 }
 
 // Opened returns the desk's run with its environment opened.

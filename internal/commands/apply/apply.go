@@ -118,7 +118,7 @@ func showCreated(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 
 // change plans a layer and, if there are changes, applies the plan. It returns the outputs.
 func change(ctx context.Context, l *layer.Layer, config tofu.Plan, o options) (tofu.Outputs, error) {
-	if err := hold.RefuseRuns(ctx, l); err != nil {
+	if err := hold.RefuseRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
 		return nil, err
 	}
 	if err := l.Init(ctx); err != nil {

@@ -34,7 +34,7 @@ func TestDoubts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := testkit.New(t)
-			_, h, err := hold.Take(t.Context(), d.Layer)
+			_, h, err := hold.Take(t.Context(), hold.State(d.Run, d.Config))
 			must.Do(t, err)
 			d.Diagnostics = c.diagnostics
 			a := &recorder{hold: h}
@@ -58,7 +58,7 @@ func TestDoubts(t *testing.T) {
 // Everything that an apply reports is in the journal as it happens.
 func TestApplied(t *testing.T) {
 	d := testkit.New(t)
-	_, h, err := hold.Take(t.Context(), d.Layer)
+	_, h, err := hold.Take(t.Context(), hold.State(d.Run, d.Config))
 	must.Do(t, err)
 	a := &recorder{hold: h}
 	event := func(kind, action, address string) {

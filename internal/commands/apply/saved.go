@@ -19,7 +19,9 @@ import (
 // applyPlan applies a layer's saved plan, with a lock and a journal. It returns the outputs.
 // The error is errStale if the state has changed since the plan was made.
 func applyPlan(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
-	working, h, err := hold.Take(ctx, l)
+	state := hold.State(l.Run, l.Config)
+	state.Commit, state.Inputs, state.Creates, state.Replaces = l.Commit, l.Inputs, l.Creates, l.Replaces
+	working, h, err := hold.Take(ctx, state)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func missing(recorded map[string]*tfjson.StateResource, outcome journal.Outcome)
 // applySealed applies a verified plan.
 func applySealed(ctx context.Context, l *layer.Layer, p sealedplan.Plan, source sealedplan.Source) (tofu.Outputs, error) {
 	l.Reportf("the plan of run %s, made %s", p.RunID, p.Made())
-	if err := hold.RefuseRuns(ctx, l); err != nil {
+	if err := hold.RefuseRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
 		return nil, err
 	}
 	if err := l.Init(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"slipway/internal/clouds"
 	"slipway/internal/fault"
+	"slipway/internal/hold"
 	"slipway/internal/machines"
 	"slipway/internal/run"
 	"slipway/internal/verify"
@@ -40,6 +41,9 @@ func verifySystem(ctx context.Context, r *run.Run, only, confirm string) error {
 	}
 	v := &verify.Verifier{Run: r, Settings: r.Environment.Verify}
 	if slices.Contains(checks, verify.Reboot) {
+		if err := hold.RefuseUsed(ctx, hold.Hosts(r)); err != nil {
+			return err
+		}
 		if v.Cut, err = cutter(ctx, r); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	withHosts := r.Environment.Deploy != nil && r.Environment.Deploy.Drift
 	site := playbook.New(r)
 	err := layer.Each(ctx, r, func(l *layer.Layer) error {
-		if err := hold.NoteRuns(ctx, l); err != nil {
+		if err := hold.NoteRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
 			return err
 		}
 		if withHosts {

@@ -3,7 +3,6 @@ package recovery
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -61,7 +60,8 @@ func recoverAll(ctx context.Context, r *run.Run, o options) error {
 }
 
 func recoverLayer(ctx context.Context, l *layer.Layer, o options) error {
-	others, err := hold.RunsOn(ctx, l)
+	state := hold.State(l.Run, l.Config)
+	others, err := hold.RunsOn(ctx, state)
 	if err != nil {
 		return err
 	}
@@ -83,28 +83,15 @@ func recoverLayer(ctx context.Context, l *layer.Layer, o options) error {
 	if lock != nil {
 		fmt.Fprintf(&l.Report, "%s: locked by %s\n", l.Name, hold.DescribeLock(lock))
 	}
-	working, h, err := hold.Alone(ctx, l)
-	if err != nil {
-		return err
-	}
-	if err = hold.Release(ctx, l, ""); err == nil {
-		err = h.Acquire(ctx)
-	}
-	if err == nil {
-		err = repair(working, l, lost, o.seen)
-	}
-	// What is left to recover is in the dead runs' journals, not in ours.
-	return errors.Join(err, hold.Stopped(working), h.End(ctx, true))
+	return hold.Replace(ctx, state, "", func(working context.Context, _ *hold.Hold, others hold.Others) (bool, error) {
+		// What is left to recover is in the dead runs' journals, not in ours.
+		return true, repair(working, l, others, lost, o.seen)
+	})
 }
 
 // repair recovers under the lock. The dead runs' journals stay until everything is accounted for, so
 // that repair can be repeated and no apply can start.
-func repair(ctx context.Context, l *layer.Layer, lost []rescue.Lost, seen string) error {
-	// Read the journals again: now that we hold the lock, nobody else removes them.
-	others, err := hold.RunsOn(ctx, l)
-	if err != nil {
-		return err
-	}
+func repair(ctx context.Context, l *layer.Layer, others hold.Others, lost []rescue.Lost, seen string) error {
 	if err := rescue.Restore(ctx, l, lost); err != nil {
 		return err
 	}

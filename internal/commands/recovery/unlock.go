@@ -9,7 +9,6 @@ import (
 	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/layer"
-	"slipway/internal/playbook"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 )
@@ -37,34 +36,35 @@ func unlock(ctx context.Context, r *run.Run, lockID string) error {
 	if r.Store == nil {
 		return unlockHTTP(ctx, layers, lockID)
 	}
+	var subjects []hold.Subject
+	for _, l := range layers {
+		subjects = append(subjects, hold.State(r, l.Config))
+	}
 	if r.Environment.Deploy != nil && r.OnlyLayer == "" {
-		layers = append(layers, playbook.HostsOf(r))
+		subjects = append(subjects, hold.Hosts(r))
 	}
 	// A lock that has to stay keeps none of the others.
-	for _, l := range layers {
-		err = errors.Join(err, unlockLayer(ctx, l, lockID))
+	for _, s := range subjects {
+		err = errors.Join(err, unlockOne(ctx, s, lockID))
 	}
 	return err
 }
 
-func unlockLayer(ctx context.Context, l *layer.Layer, lockID string) error {
-	lock, err := l.Store.ReadLock(ctx, l.Key)
+func unlockOne(ctx context.Context, s hold.Subject, lockID string) error {
+	lock, err := s.Run.Store.ReadLock(ctx, s.Key)
 	if err != nil {
 		return err
 	}
 	if lock == nil {
-		fmt.Fprintf(&l.Report, "%s: not locked\n", l.Name)
+		fmt.Fprintf(&s.Run.Report, "%s: not locked\n", s.Name)
 		return nil
 	}
-	fmt.Fprintf(&l.Report, "%s: locked by %s\n", l.Name, hold.DescribeLock(lock))
-	_, h, err := hold.Alone(ctx, l)
+	fmt.Fprintf(&s.Run.Report, "%s: locked by %s\n", s.Name, hold.DescribeLock(lock))
+	err = hold.Replace(ctx, s, lockID, func(context.Context, *hold.Hold, hold.Others) (bool, error) { return true, nil })
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(hold.Release(ctx, l, lockID), h.End(ctx, true)); err != nil {
-		return err
-	}
-	fmt.Fprintf(&l.Report, "%s: unlocked\n", l.Name)
+	fmt.Fprintf(&s.Run.Report, "%s: unlocked\n", s.Name)
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/must"
-	"slipway/internal/playbook"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
 	"slipway/internal/tofu"
@@ -42,7 +42,7 @@ func TestUnlock(t *testing.T) {
 			d := testkit.New(t)
 			c.before(d)
 			before := strings.Join(d.Journals(), " ")
-			err := unlockLayer(t.Context(), d.Layer, "")
+			err := unlockOne(t.Context(), hold.State(d.Run, d.Config), "")
 			if c.message != "" {
 				must.Refuse(t, err, c.message, c.hint)
 			} else {
@@ -65,7 +65,7 @@ func TestUnlock(t *testing.T) {
 	d := testkit.New(t)
 	d.LockAs("laptop")
 	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
-	if err := unlockLayer(t.Context(), d.Layer, ""); err == nil {
+	if err := unlockOne(t.Context(), hold.State(d.Run, d.Config), ""); err == nil {
 		t.Error("a store that refuses says that there is no lock")
 	}
 }
@@ -127,7 +127,7 @@ func TestUnlockHosts(t *testing.T) {
 			if text := d.Text(); strings.Contains(text, "hosts") && !strings.Contains(c.says+c.message, "hosts") {
 				t.Errorf("it says %q", text)
 			}
-			lock, err := d.Store.ReadLock(t.Context(), playbook.HostsOf(d.Run).Key)
+			lock, err := d.Store.ReadLock(t.Context(), hold.Hosts(d.Run).Key)
 			must.Do(t, err)
 			if stays := len(c.locked) > 0 && c.lockID == ""; (lock != nil) != stays {
 				t.Errorf("the lock is %+v", lock)

@@ -49,7 +49,7 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 	}
 	after := "" // the first layer that changes
 	err := layer.Each(ctx, r, func(l *layer.Layer) error {
-		if err := hold.NoteRuns(ctx, l); err != nil {
+		if err := hold.NoteRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
 			return err
 		}
 		summary, err := l.Plan(ctx, tofu.Plan{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"slipway/internal/clouds"
+	"slipway/internal/hold"
 	"slipway/internal/machines"
 	"slipway/internal/openstack"
 	"slipway/internal/printable"
@@ -52,6 +53,9 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machines.Machine
 		if err := r.Confirmed(confirm, fmt.Sprintf("environment %s is protected, and stop shuts down its servers", r.Env)); err != nil {
 			return err
 		}
+	}
+	if err := hold.RefuseUsed(ctx, hold.Hosts(r)); err != nil {
+		return err
 	}
 	if err := powerAll(ctx, r, servers, "stopped", (*openstack.Cloud).Stop); err != nil {
 		return err

@@ -1,0 +1,76 @@
+package playbook
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"slipway/internal/ansible"
+	"slipway/internal/fault"
+	"slipway/internal/hold"
+	"slipway/internal/journal"
+	"slipway/internal/must"
+	"slipway/internal/testkit"
+)
+
+// onDesk is a site whose deploy lock is in an in-memory store.
+func onDesk(t *testing.T) (*Site, *testkit.Desk) {
+	t.Helper()
+	d := testkit.New(t)
+	d.Result.Stage = "deploy"
+	d.Key = hold.Hosts(d.Run).Key
+	return New(d.Run), d
+}
+
+// A deploy that ended by itself releases its lock. Only a complete one makes up for those before it. One
+// that was stopped leaves its lock and its journal.
+func TestSettle(t *testing.T) {
+	began, idle := &ansible.Record{Began: true}, &ansible.Record{}
+	failed := fault.Fail("", "a task failed")
+	for name, c := range map[string]struct {
+		done        *ansible.Record
+		options     Options
+		err         error
+		stays, dead bool // its own lock, and the journal of the one before it
+	}{
+		"done":            {done: began},
+		"on one host":     {done: began, options: Options{Limit: "a"}, dead: true},
+		"some tasks":      {done: began, options: Options{Tags: "base"}, dead: true},
+		"a task failed":   {done: began, err: failed, dead: true},
+		"interrupted":     {done: began, err: fault.New(fault.Interrupted, "", "stopped"), stays: true, dead: true},
+		"lost its lock":   {done: began, err: errors.Join(journal.ErrUnlocked, fault.New(fault.Interrupted, "", "stopped")), stays: true, dead: true},
+		"crashed":         {done: began, err: errors.New("no exit code"), stays: true, dead: true},
+		"crashed at once": {done: idle, err: errors.New("not started"), dead: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, d := onDesk(t)
+			d.Interrupted(journal.Header{ID: "dead", Stage: "deploy"})
+			stopped, cancel := context.WithCancel(t.Context())
+			cancel()
+			err := hold.Replace(t.Context(), hold.Hosts(d.Run), "", func(_ context.Context, _ *hold.Hold, o hold.Others) (bool, error) {
+				return s.settle(stopped, c.done, c.options, o.Dead, c.err)
+			})
+			if (err != nil) != (c.err != nil) {
+				t.Errorf("got %v", err)
+			}
+			d.ID = "next"
+			others, err := hold.RunsOn(t.Context(), hold.Hosts(d.Run))
+			must.Do(t, err)
+			var ids []string
+			for _, other := range others.Dead {
+				ids = append(ids, other.ID)
+			}
+			var want []string
+			if c.dead {
+				want = append(want, "dead")
+			}
+			if c.stays {
+				want = append(want, "me")
+			}
+			if strings.Join(ids, " ") != strings.Join(want, " ") || (d.LockID() != "") != c.stays || len(others.Live) > 0 {
+				t.Errorf("left are %q, want %q, and the lock %q", ids, want, d.LockID())
+			}
+		})
+	}
+}
