@@ -62,29 +62,30 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	stdout.Reset()
-	if code := start(t.Context(), []string{"plan", "--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "-plan-lifetime") || !strings.Contains(stdout.String(), "-env") {
+	if code := start(t.Context(), []string{"plan", "--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "-keep") || !strings.Contains(stdout.String(), "-env") {
 		t.Errorf("exit code %d, %s", code, stdout.String())
 	}
 }
 
 // Each command has the flags that the module in ci/ gives it, and no others.
 func TestFlags(t *testing.T) {
-	const shared, onEnvironment = "deadline identity out pins repo run-id work", "env layer"
+	const shared = "deadline identity out pins repo run-id work"
 	for name, own := range map[string]string{
-		"up": "", "bootstrap": "", "drift": "", "output": "", "state-list": "", "status": "", "start": "",
-		"plan":    "base commit keep plan-lifetime",
-		"approve": "digest plan signature signing-key",
-		"apply":   "allow-destroy digest plan reviewed",
+		"up": "", "bootstrap": "", "drift": "", "status": "", "start": "",
+		"output": "layer", "state-list": "layer",
+		"plan":    "base commit keep layer",
+		"approve": "digest layer plan signature signing-key",
+		"apply":   "allow-destroy digest layer plan reviewed",
 		"deploy":  "check commit limit log tags",
 		"verify":  "confirm only",
-		"destroy": "allow-destroy confirm",
+		"destroy": "allow-destroy confirm layer",
 		"down":    "allow-destroy confirm",
 		"stop":    "confirm",
 		"ssh":     "host",
-		"recover": "from seen",
-		"unlock":  "lock-id",
+		"recover": "from layer seen",
+		"unlock":  "layer lock-id",
 	} {
-		checkFlags(t, name, shared+" "+onEnvironment+" "+own)
+		checkFlags(t, name, shared+" env "+own)
 	}
 	for name, own := range map[string]string{
 		"environments": "", "fmt": "", "lint": "", "test": "", "secrets-check": "",

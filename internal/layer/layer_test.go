@@ -147,13 +147,17 @@ func TestRootsRefuses(t *testing.T) {
 	must.Refuse(t, err, "HTTP_PROXY sends a password", "")
 }
 
-// The command names the layer only where there are several.
+// The command names the layer only where there are several, and if it takes one.
 func TestCommand(t *testing.T) {
 	r := &run.Run{Options: run.Options{Env: "test"}}
 	for layers, want := range map[int]string{1: "dagger call recover --env=test", 2: "dagger call recover --env=test --layer=net"} {
 		r.Environment = &environment.Environment{Layers: make([]environment.Layer, layers)}
 		l := &layer.Layer{Run: r, Name: "net", Config: environment.Layer{Path: "net"}}
 		if got := l.Call("recover"); got != want {
+			t.Errorf("%d layers: %s", layers, got)
+		}
+		r.Result.Stage = "up"
+		if got := l.Call("up"); got != "dagger call up --env=test" {
 			t.Errorf("%d layers: %s", layers, got)
 		}
 	}

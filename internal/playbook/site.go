@@ -67,9 +67,6 @@ func refuseWithout(r *run.Run) error {
 	if r.Environment.Deploy == nil {
 		return fault.Refuse("$EDITOR environments/"+r.Env+"/environment.yaml   # deploy: {playbook: site.yml}", "environment %s has no playbook", r.Env)
 	}
-	if r.OnlyLayer != "" {
-		return fault.Refuse("dagger call deploy --env="+r.Env+" --limit=HOST", "a playbook needs the hosts of all layers, and --layer is %q", r.OnlyLayer)
-	}
 	return nil
 }
 

@@ -16,6 +16,8 @@ type Command struct {
 	Help string // one line, without a full stop
 
 	Opens Opens
+	// ByLayer means that the command can work on one layer only.
+	ByLayer bool
 	// Reads means that the command changes nothing but what is stored beside the states. It uses
 	// the credentials that environment.yaml has for plans.
 	Reads bool
@@ -42,7 +44,7 @@ const (
 
 // Parse parses a command line: the shared flags into o, and the command's own flags.
 func (c Command) Parse(args []string, o *Options) error {
-	flags := c.flags(o)
+	flags := c.FlagSet(o)
 	if err := flags.Parse(args); err != nil {
 		return fault.Refuse("slipway "+c.Name+" --help", "%s: %v", c.Name, err)
 	}
@@ -58,12 +60,13 @@ func (c Command) Parse(args []string, o *Options) error {
 // Usage prints the command's help.
 func (c Command) Usage(w io.Writer) {
 	fmt.Fprintf(w, "usage: slipway %s [FLAGS]\n\n%s\n\n", c.Name, c.Help)
-	flags := c.flags(&Options{})
+	flags := c.FlagSet(&Options{})
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 }
 
-func (c Command) flags(o *Options) *flag.FlagSet {
+// FlagSet returns the shared flags, which set o, and the command's own.
+func (c Command) FlagSet(o *Options) *flag.FlagSet {
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.ID, "run-id", "", "unique name of this run")
@@ -75,6 +78,8 @@ func (c Command) flags(o *Options) *flag.FlagSet {
 	flags.DurationVar(&o.Deadline, "deadline", 55*time.Minute, "time after which the tools are stopped gracefully")
 	if c.Opens != Nothing {
 		flags.StringVar(&o.Env, "env", "", "folder below environments/")
+	}
+	if c.ByLayer {
 		flags.StringVar(&o.OnlyLayer, "layer", "", "only this layer")
 	}
 	if c.Flags != nil {

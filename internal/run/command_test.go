@@ -18,7 +18,10 @@ func command(opens run.Opens) run.Command {
 
 func TestParse(t *testing.T) {
 	var o run.Options
-	must.Do(t, command(run.State).Parse([]string{"--env=test", "--layer=net", "--run-id=seven", "--twice"}, &o))
+	byLayer := command(run.State)
+	must.Fail(t, byLayer.Parse([]string{"--layer=net"}, &o), "not defined: -layer")
+	byLayer.ByLayer = true
+	must.Do(t, byLayer.Parse([]string{"--env=test", "--layer=net", "--run-id=seven", "--twice"}, &o))
 	if o.Env != "test" || o.OnlyLayer != "net" || o.ID != "seven" || o.Repository != "/repo" || o.Deadline != 55*time.Minute {
 		t.Errorf("got %+v", o)
 	}

@@ -170,10 +170,11 @@ func (r *Run) Path(names ...string) string {
 	return filepath.Join(append([]string{r.Work}, names...)...)
 }
 
-// CallOn returns the command that runs a stage on one layer, for a hint.
+// CallOn returns the command that runs a stage on one layer, for a hint: another one that works on
+// single layers, or this run's own.
 func (r *Run) CallOn(stage, layer string) string {
 	command := "dagger call " + stage + " --env=" + r.Env
-	if len(r.Environment.Layers) > 1 {
+	if len(r.Environment.Layers) > 1 && (stage != r.Result.Stage || r.command.ByLayer) {
 		command += " --layer=" + layer
 	}
 	return command

@@ -74,7 +74,7 @@ func (d *Desk) furnish(store state.S3) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := run.New(run.Command{Name: "apply", Opens: run.State}, run.Options{
+	r := run.New(run.Command{Name: "apply", Opens: run.State, ByLayer: true}, run.Options{
 		Env: "test", ID: "me", Beat: journal.DefaultBeat, DeadAfter: time.Minute,
 		Work: t.TempDir(), Out: t.TempDir(), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
 	})

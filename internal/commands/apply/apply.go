@@ -33,7 +33,7 @@ func Apply() run.Command {
 	return run.Command{
 		Name:  "apply",
 		Help:  "make the infrastructure match the code, and show the outputs",
-		Opens: run.State,
+		Opens: run.State, ByLayer: true,
 		Flags: func(f *flag.FlagSet) {
 			f.BoolVar(&o.reviewed, "reviewed", false, "apply the plan stored in the state's bucket for these files")
 			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan: apply its sealed plan")

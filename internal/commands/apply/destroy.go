@@ -16,7 +16,7 @@ func Destroy() run.Command {
 	var o options
 	return run.Command{
 		Name: "destroy", Help: "delete everything that the code created, the last layer first",
-		Opens: run.State,
+		Opens: run.State, ByLayer: true,
 		Flags: func(f *flag.FlagSet) { destroyFlags(f, &o) },
 		Run:   func(ctx context.Context, r *run.Run) error { return destroy(ctx, r, o) },
 	}

@@ -13,7 +13,7 @@ import (
 func Output() run.Command {
 	return run.Command{
 		Name: "output", Help: "show the outputs of an environment; sensitive ones by name only",
-		Opens: run.State, Reads: true,
+		Opens: run.State, ByLayer: true, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
 			return layer.Each(ctx, r, func(l *layer.Layer) error {
 				outputs, err := l.Outputs(ctx)

@@ -16,7 +16,7 @@ import (
 func StateList() run.Command {
 	return run.Command{
 		Name: "state-list", Help: "show the addresses of the resources in the state",
-		Opens: run.State, Reads: true,
+		Opens: run.State, ByLayer: true, Reads: true,
 		Run: func(ctx context.Context, r *run.Run) error {
 			return layer.Each(ctx, r, func(l *layer.Layer) error { return listState(ctx, l) })
 		},

@@ -34,7 +34,7 @@ func Recover() run.Command {
 	return run.Command{
 		Name:  "recover",
 		Help:  "make state and cloud agree again after an interrupted run",
-		Opens: run.State,
+		Opens: run.State, ByLayer: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&o.from, "from", "", "results of the interrupted run, with a state that could not be stored")
 			f.StringVar(&o.seen, "seen", "", "comma-separated addresses that somebody has looked for in the cloud")

@@ -20,7 +20,7 @@ func Unlock() run.Command {
 	return run.Command{
 		Name:  "unlock",
 		Help:  "show the holder of a lock, and remove the lock of a dead run",
-		Opens: run.State,
+		Opens: run.State, ByLayer: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&lockID, "lock-id", "", "ID of a lock to remove although its holder is not known to be dead")
 		},

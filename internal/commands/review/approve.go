@@ -28,7 +28,7 @@ func Approve() run.Command {
 	var o approveOptions
 	return run.Command{
 		Name: "approve", Help: "sign the plan stored for these files, or an exported one",
-		Opens: run.State, Reads: true,
+		Opens: run.State, ByLayer: true, Reads: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan, instead of the stored plan")
 			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan")

@@ -19,18 +19,20 @@ import (
 	"slipway/internal/verify"
 )
 
+// lifetime is the time after which a sealed plan is refused.
+const lifetime = 7 * 24 * time.Hour
+
 // Plan shows what an apply would change, and seals the plan. It takes no lock: it changes nothing,
 // and an apply refuses an outdated plan.
 func Plan() run.Command {
-	p := &planning{}
+	p := &planning{sealer: sealedplan.Sealer{Lifetime: lifetime}}
 	return run.Command{
 		Name: "plan", Help: "show what an apply would change",
-		Opens: run.State, Reads: true,
+		Opens: run.State, ByLayer: true, Reads: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&p.sealer.Commit, "commit", "", "commit of the files, for the manifest")
 			f.StringVar(&p.sealer.Base, "base", "", "commit into which they are to be merged, for the manifest")
 			f.BoolVar(&p.sealer.Keep, "keep", false, "store the sealed plan in the state's bucket")
-			f.DurationVar(&p.sealer.Lifetime, "plan-lifetime", 7*24*time.Hour, "time after which the sealed plan is refused")
 		},
 		Run:     p.run,
 		Summary: p.summary,
