@@ -65,6 +65,7 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 		Goproxy      string
 		LocalData    string
 		Log          string
+		Deadline     string
 	}
 	concrete.Source = r.Source
 	concrete.AgeKey = r.AgeKey
@@ -74,6 +75,7 @@ func (r Slipway) MarshalJSON() ([]byte, error) {
 	concrete.Goproxy = r.Goproxy
 	concrete.LocalData = r.LocalData
 	concrete.Log = r.Log
+	concrete.Deadline = r.Deadline
 	return json.Marshal(&concrete)
 }
 
@@ -87,6 +89,7 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 		Goproxy      string
 		LocalData    string
 		Log          string
+		Deadline     string
 	}
 	err := json.Unmarshal(bs, &concrete)
 	if err != nil {
@@ -100,6 +103,7 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	r.Goproxy = concrete.Goproxy
 	r.LocalData = concrete.LocalData
 	r.Log = concrete.Log
+	r.Deadline = concrete.Deadline
 	return nil
 }
 
@@ -1156,7 +1160,14 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg log", err))
 				}
 			}
-			return New(ctx, source, ageKey, pins, goproxy, localData, log)
+			var deadline string
+			if inputArgs["deadline"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["deadline"]), &deadline)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg deadline", err))
+				}
+			}
+			return New(ctx, source, ageKey, pins, goproxy, localData, log, deadline)
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}

@@ -27,6 +27,8 @@ type Slipway struct {
 	LocalData string
 	// +private
 	Log string
+	// +private
+	Deadline string
 }
 
 // New is cached by what it is given. What each call would otherwise look up again belongs here.
@@ -57,6 +59,10 @@ func New(
 	//
 	// +default="tasks"
 	log string,
+	// Time after which a call asks its tools to stop, such as 2h.
+	//
+	// +default="55m"
+	deadline string,
 ) (*Slipway, error) {
 	if pins == nil {
 		pins = dag.CurrentModule().Source().File("pins.env")
@@ -75,6 +81,6 @@ func New(
 	}
 	return &Slipway{
 		Source: source, SourceIsOurs: ours, Fetched: fetched,
-		AgeKey: ageKey, PinsFile: text, Goproxy: goproxy, LocalData: localData, Log: log,
+		AgeKey: ageKey, PinsFile: text, Goproxy: goproxy, LocalData: localData, Log: log, Deadline: deadline,
 	}, nil
 }

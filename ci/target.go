@@ -14,6 +14,7 @@ import (
 // with the tools and the repository.
 type target struct {
 	env        string // empty: none
+	deadline   string
 	repository *dagger.Directory
 	container  *dagger.Container
 }
@@ -55,7 +56,7 @@ func (m *Slipway) mounted(container *dagger.Container) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &target{repository: repository, container: container.
+	return &target{repository: repository, deadline: m.Deadline, container: container.
 		WithMountedDirectory("/repo", repository).
 		WithMountedFile("/run/pins.env", dag.File("pins.env", m.PinsFile)).
 		WithMountedTemp("/work")}, nil
@@ -72,6 +73,9 @@ type outcome struct {
 func (t *target) runUncached(ctx context.Context, command string, flags ...string) (*outcome, error) {
 	if t.env != "" {
 		flags = append(flags, "--env="+t.env)
+	}
+	if t.deadline != "" {
+		flags = append(flags, "--deadline="+t.deadline)
 	}
 	return t.run(ctx, command, append(flags, "--run-id="+rand.Text())...)
 }

@@ -42,7 +42,7 @@ var ofOthers = []string{"data", "dns", "name", "no-install-recommends", "pins", 
 
 // byDefault are flags that no function of ci/ passes: the folders and files are mounted where the runner looks
 // for them.
-var byDefault = []string{"repo", "work", "out", "identity", "pins", "run-id", "env", "deadline"}
+var byDefault = []string{"repo", "work", "out", "identity", "pins", "run-id", "env"}
 
 // The functions of ci/ and the runner agree: each flag that a function passes is one of its command, each flag of a
 // command is passed by a function, and each path that the runner expects is mounted.

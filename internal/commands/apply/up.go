@@ -24,11 +24,25 @@ func Up() run.Command {
 	}
 }
 
-// A stage is a part of up. It returns what it did, in a few words.
+// A stage is a part of up.
 type stage struct {
-	name string
-	run  func(context.Context) (string, error)
-	next string // command that runs only this stage
+	name   string
+	repeat string    // the command that runs only this stage
+	opens  run.Opens // what it needs opened
+
+	// without says in a few words why there is nothing to do; empty: there is. nil: there always is.
+	without func(*upRun) string
+	// run returns what it did, in a few words.
+	run func(context.Context, *upRun) (string, error)
+}
+
+// stages are those of up, in order.
+var stages = []stage{
+	{name: "bootstrap", repeat: "bootstrap", opens: run.Credentials, run: prepare},
+	{name: "apply", repeat: "apply", opens: run.State, run: applyLayers},
+	{name: "wait", repeat: "status", opens: run.State, without: noHosts, run: await},
+	{name: "deploy", repeat: "deploy", opens: run.State, without: noPlaybook, run: deploy},
+	{name: "verify", repeat: "verify", opens: run.State, without: noChecks, run: check},
 }
 
 // A stageRow is a line of the closing table.
@@ -38,14 +52,7 @@ type stageRow struct {
 }
 
 func up(ctx context.Context, r *run.Run) error {
-	u := &upRun{Run: r}
-	stages := []stage{
-		{"bootstrap", u.bootstrap, "dagger call bootstrap --env=" + r.Env},
-		{"apply", u.apply, "dagger call apply --env=" + r.Env},
-		{"wait", u.wait, "dagger call status --env=" + r.Env},
-		{"deploy", u.deploy, "dagger call deploy --env=" + r.Env},
-		{"verify", u.verify, "dagger call verify --env=" + r.Env},
-	}
+	u := &upRun{Run: r, opened: run.Credentials}
 	var rows []stageRow
 	var failed error
 	for _, s := range stages {
@@ -55,11 +62,11 @@ func up(ctx context.Context, r *run.Run) error {
 		}
 		r.Say("%s …", run.Word(s.name))
 		begin := time.Now()
-		result, err := s.run(ctx)
+		result, err := u.do(ctx, s)
 		row := stageRow{name: s.name, result: result, seconds: time.Since(begin).Seconds()}
 		if err != nil {
 			failed = err
-			row.result, row.next = "failed", nextStep(err, s.next)
+			row.result, row.next = "failed", nextStep(err, "dagger call "+s.repeat+" --env="+r.Env)
 		}
 		rows = append(rows, row)
 		r.Say("%s: %s (%.1f s)", run.Word(s.name), run.Word(row.result), row.seconds)
@@ -97,24 +104,38 @@ func stageTable(rows []stageRow) string {
 // An upRun is a run of up, with what its stages hand on.
 type upRun struct {
 	*run.Run
-	made made
+	opened run.Opens
+	made   made
 }
 
-func (u *upRun) bootstrap(ctx context.Context) (string, error) {
-	result := "already there"
-	if u.Store != nil {
-		_, err := u.Store.Read(ctx, u.MarkerKey())
-		if errors.Is(err, state.ErrNone) {
-			result, err = "done", bootstrap(ctx, u.Run)
-		}
-		if err != nil {
+// do opens what a stage needs, and runs it if there is something to do.
+func (u *upRun) do(ctx context.Context, s stage) (string, error) {
+	if s.opens > u.opened {
+		if err := u.OpenStore(ctx); err != nil {
 			return "", err
 		}
+		u.opened = s.opens
 	}
-	return result, u.OpenStore(ctx)
+	if s.without != nil {
+		if why := s.without(u); why != "" {
+			return why, nil
+		}
+	}
+	return s.run(ctx, u)
 }
 
-func (u *upRun) apply(ctx context.Context) (string, error) {
+func prepare(ctx context.Context, u *upRun) (string, error) {
+	if u.Store == nil {
+		return "already there", nil
+	}
+	_, err := u.Store.Read(ctx, u.MarkerKey())
+	if errors.Is(err, state.ErrNone) {
+		return "done", bootstrap(ctx, u.Run)
+	}
+	return "already there", err
+}
+
+func applyLayers(ctx context.Context, u *upRun) (string, error) {
 	made, err := applyAll(ctx, u.Run, options{})
 	if err != nil {
 		return "", err
@@ -132,18 +153,25 @@ func (u *upRun) apply(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d changed", changes), nil
 }
 
-func (u *upRun) wait(ctx context.Context) (string, error) {
-	found := u.made.hosts()
-	if len(found) == 0 {
-		return "no hosts", nil
+func noHosts(u *upRun) string {
+	if len(u.made.hosts()) == 0 {
+		return "no hosts"
 	}
-	return "up", hosts.Await(ctx, u.Run, found)
+	return ""
 }
 
-func (u *upRun) deploy(ctx context.Context) (string, error) {
+func await(ctx context.Context, u *upRun) (string, error) {
+	return "up", hosts.Await(ctx, u.Run, u.made.hosts())
+}
+
+func noPlaybook(u *upRun) string {
 	if u.Environment.Deploy == nil {
-		return "no playbook", nil
+		return "no playbook"
 	}
+	return ""
+}
+
+func deploy(ctx context.Context, u *upRun) (string, error) {
 	site := playbook.New(u.Run)
 	for _, l := range u.made {
 		outputs := l.outputs
@@ -170,12 +198,16 @@ func (u *upRun) deploy(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d changed", len(done.Changes)), nil
 }
 
-// verify runs the checks that disturb nobody.
-func (u *upRun) verify(ctx context.Context) (string, error) {
-	checks := verify.Harmless(u.Environment.Verify)
-	if len(checks) == 0 {
-		return "no checks", nil
+func noChecks(u *upRun) string {
+	if len(verify.Harmless(u.Environment.Verify)) == 0 {
+		return "no checks"
 	}
+	return ""
+}
+
+// check runs the checks that disturb nobody.
+func check(ctx context.Context, u *upRun) (string, error) {
+	checks := verify.Harmless(u.Environment.Verify)
 	v := &verify.Verifier{Run: u.Run, Settings: u.Environment.Verify}
 	return fmt.Sprintf("%d passed", len(checks)), v.All(ctx, checks)
 }
