@@ -123,7 +123,8 @@ func TestBlackBoxDeployDrift(t *testing.T) {
 		t.Errorf("the check wrote %q", got)
 	}
 	s.hosts["a"].off()
-	s.inTrixie("drift").must(t, 1).says(t, "test: could not be checked", "a is unreachable")
+	s.inTrixie("drift").must(t, 1).says(t, "test: could not be checked for drift to the end: 1 that the playbook would change", "a is unreachable",
+		`! b: the playbook would change it in "Write a file"`)
 }
 
 // What goes wrong on one host leaves the results of the others.

@@ -9,11 +9,23 @@ import (
 	"slipway/internal/report"
 )
 
-// Headline summarises the result in a few words, without names.
+// Headline summarises the result in a few words, without names. A check that failed may have found
+// something before.
 func (c Check) Headline() string {
-	if c.Status == Unchecked {
+	found := c.found()
+	switch {
+	case c.Status == Unchecked && found == "":
 		return "could not be checked for drift"
+	case c.Status == Unchecked:
+		return "could not be checked for drift to the end: " + found
+	case found == "":
+		return "matches its code"
 	}
+	return "does not match its code: " + found
+}
+
+// found counts the findings.
+func (c Check) found() string {
 	var cloud, code int
 	for _, l := range c.Layers {
 		cloud += len(l.Cloud)
@@ -29,10 +41,7 @@ func (c Check) Headline() string {
 	if n := len(c.Hosts); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d that the playbook would change", n))
 	}
-	if len(parts) == 0 {
-		return "matches its code"
-	}
-	return "does not match its code: " + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // Lines lists the findings, one per line. Names in them come from the plan and may contain
@@ -86,14 +95,14 @@ func wanted(c plan.Change) string {
 	return string(c.Action)
 }
 
-// Block lists the findings, or why there are none, as a Markdown code block of at most limit bytes.
+// Block lists why a check failed, and the findings, as a Markdown code block of at most limit bytes.
 func (c Check) Block(limit int) string {
-	lines := c.Lines()
+	var lines []string
 	if c.Status == Unchecked {
 		lines = strings.Split(c.Error, "\n")
 		if c.Hint != "" {
 			lines = append(lines, "hint: "+c.Hint)
 		}
 	}
-	return report.Block(lines, limit)
+	return report.Block(append(lines, c.Lines()...), limit)
 }

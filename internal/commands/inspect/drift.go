@@ -92,13 +92,12 @@ func checkHosts(ctx context.Context, site *playbook.Site, check *drift.Check) er
 		return err
 	}
 	done, err := site.Deploy(ctx, playbook.Options{Check: true, Log: playbook.LogPlays})
-	if err != nil { // it names the host and the task
-		return err
+	if done != nil { // also if one of the hosts is down
+		for _, c := range done.Changes {
+			check.Hosts = append(check.Hosts, drift.Host{Name: c.Host, Task: c.Task, Item: c.Item})
+		}
 	}
-	for _, c := range done.Changes {
-		check.Hosts = append(check.Hosts, drift.Host{Name: c.Host, Task: c.Task, Item: c.Item})
-	}
-	return nil
+	return err
 }
 
 // concludeDrift counts, shows and saves the result of a check, and the error of a failed one.
@@ -147,10 +146,6 @@ func countDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 
 // reportDrift shows the result.
 func reportDrift(r *run.Run, check drift.Check) {
-	if check.Status == drift.Unchecked {
-		fmt.Fprintf(&r.Report, "%s: could not be checked\n", r.Env)
-		return
-	}
 	// Its fields are already masked.
 	r.Report.Add(func(func(string) string) string {
 		text := fmt.Sprintf("%s: %s\n", r.Env, check.Headline())

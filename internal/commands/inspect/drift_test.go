@@ -31,7 +31,7 @@ func TestDriftUnopened(t *testing.T) {
 	}
 	stdout.Reset()
 	code = run.Main(t.Context(), Drift(), run.Options{Env: "broken", Repository: repository, Out: out, Stdout: &stdout, Stderr: &stderr})
-	if code != run.BadInput || stdout.String() != "broken: could not be checked\n" {
+	if code != run.BadInput || stdout.String() != "broken: could not be checked for drift\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
 	check := readCheck(t, out)
