@@ -22,7 +22,8 @@ type Tool struct {
 	Env    []string // the complete environment: nothing is inherited
 	Stderr io.Writer
 	// Group means that the whole process group is asked to stop and, as long as the program does not end, all
-	// other programs that it has started. By default only the program itself is, and it stops its children.
+	// other programs that it has started. What does not end within a minute is killed. By default only the
+	// program itself is asked, and has all the time that it needs to end well.
 	Group bool
 }
 
@@ -47,7 +48,7 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 		case errors.Is(context.Cause(ctx), ErrKill):
 			return signal(cmd, syscall.SIGKILL)
 		case t.Group:
-			go insist(cmd.Process.Pid, ended)
+			go insist(cmd, ended)
 			return signal(cmd, syscall.SIGINT)
 		}
 		return cmd.Process.Signal(os.Interrupt)
@@ -68,20 +69,31 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 	return code, nil
 }
 
-// insist asks everything that a program has started to stop, every two seconds until the program has ended.
+// patience is how long a program may take to end when it was asked to.
+var patience = time.Minute
+
+// insist asks everything that a program has started to stop, every two seconds until the program has ended, and
+// kills it in the end.
 //
 // Ansible passes the signal on to its workers, which have sessions of their own, and waits for them. A worker that
 // is just being started misses it.
-func insist(pid int, ended <-chan struct{}) {
-	again := time.NewTicker(2 * time.Second)
+func insist(cmd *exec.Cmd, ended <-chan struct{}) {
+	again, enough := time.NewTicker(2*time.Second), time.NewTimer(patience)
 	defer again.Stop()
+	defer enough.Stop()
 	for {
 		select {
 		case <-ended:
 			return
+		case <-enough.C:
+			for _, child := range processes.Descendants(cmd.Process.Pid) {
+				_ = syscall.Kill(child, syscall.SIGKILL)
+			}
+			_ = signal(cmd, syscall.SIGKILL)
+			return
 		case <-again.C:
 		}
-		for _, child := range processes.Descendants(pid) {
+		for _, child := range processes.Descendants(cmd.Process.Pid) {
 			_ = syscall.Kill(child, syscall.SIGINT)
 		}
 	}

@@ -146,7 +146,7 @@ func (s *Site) brief(f ansible.Failure) string {
 	case strings.Contains(f.Reason, "Permission denied (publickey"):
 		return remote.ErrRefused.Error()
 	}
-	return printable.Terminal(sentence(f.Reason))
+	return printable.Shorten(s.Mask.String(printable.Terminal(sentence(f.Reason))), 500)
 }
 
 // sentence returns the first line, and the second one if the first only announces it.

@@ -50,6 +50,9 @@ func (s *Site) results(done *ansible.Record, interrupted bool) []run.HostResult 
 	return list
 }
 
+// longest is how much of a task's own messages is shown: a program can print anything.
+const longest = 16 << 10
+
 // Show adds the results to the report: with differences what a dry run would change, then the
 // failures, then a table of the hosts. A difference has the old content of a file, and with it
 // perhaps an earlier secret, which the mask does not know. So a report for others has none.
@@ -61,7 +64,7 @@ func (s *Site) Show(done *ansible.Record, differences bool) {
 	}
 	for _, f := range done.Fatal() {
 		s.Report.Add(func(mask func(string) string) string {
-			return mask(fmt.Sprintf("%s: %s in %q (%s): %s\n%s", f.Host, verdict(f), f.Task, s.place(f.Path), s.brief(f), inset(f.Reason)))
+			return mask(fmt.Sprintf("%s: %s in %q (%s): %s\n", f.Host, verdict(f), f.Task, s.place(f.Path), s.brief(f))) + printable.Shorten(mask(inset(f.Reason)), longest)
 		})
 	}
 	if len(s.Result.Hosts) == 0 {
