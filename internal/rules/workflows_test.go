@@ -341,6 +341,36 @@ func TestEngineOfTheAction(t *testing.T) {
 	}
 }
 
+// A committed .env would fill in the arguments of every call: the action stops before the first. One that is not
+// committed is its user's own.
+func TestCommittedSettings(t *testing.T) {
+	text, err := os.ReadFile("../../.github/actions/dagger/action.yml")
+	must.Do(t, err)
+	var action struct {
+		Runs struct {
+			Steps []struct{ Run string }
+		}
+	}
+	must.Do(t, yaml.Unmarshal(text, &action))
+	for name, commit := range map[string]bool{"committed": true, "not committed": false} {
+		t.Run(name, func(t *testing.T) {
+			dir, temp := t.TempDir(), t.TempDir()
+			must.Do(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("PINS=x\n"), 0o600))
+			must.Do(t, os.WriteFile(filepath.Join(temp, "event.json"), nil, 0o600))
+			commands := "git init --quiet ."
+			if commit {
+				commands += " && git add --force .env"
+			}
+			cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", commands+"\n"+action.Runs.Steps[1].Run)
+			cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + temp, "GITHUB_RUN_ID=1", "GITHUB_EVENT_PATH=" + filepath.Join(temp, "event.json")}
+			said, err := cmd.CombinedOutput()
+			if (err != nil) != commit || commit && !strings.Contains(string(said), "git rm --cached .env") {
+				t.Errorf("%v: %s", err, said)
+			}
+		})
+	}
+}
+
 // The script that hands the digests on keeps the order of the environments, and fails
 // for a plan that failed or is not there.
 func TestDigests(t *testing.T) {
