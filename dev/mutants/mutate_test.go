@@ -155,3 +155,22 @@ func TestNames(t *testing.T) {
 		t.Errorf("got %q", long)
 	}
 }
+
+// Each target exists, and one that does not is an error.
+func TestTargets(t *testing.T) {
+	for _, target := range targets {
+		if err := target.check("../.."); err != nil {
+			t.Error(err)
+		}
+	}
+	for want, target := range map[string]target{
+		"there is no package internal/none":                     {packages: []string{"internal/plan", "internal/none"}},
+		"there is no package cmd/none":                          {packages: []string{"internal/plan"}, also: []string{"cmd/none"}},
+		"there is no file values.go in internal/plan":           {packages: []string{"internal/plan"}, files: []string{"value.go", "values.go"}},
+		"there is no file read.go in internal/hold cmd/slipway": {packages: []string{"internal/hold", "cmd/slipway"}, files: []string{"read.go"}},
+	} {
+		if err := target.check("../.."); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
