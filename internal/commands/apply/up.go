@@ -195,7 +195,11 @@ func deploy(ctx context.Context, u *upRun) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d changed", len(done.Changes)), nil
+	changed := 0 // tasks, as in the table of the hosts
+	for _, h := range u.Result.Hosts {
+		changed += h.Changed
+	}
+	return fmt.Sprintf("%d changed", changed), nil
 }
 
 func noChecks(u *upRun) string {
