@@ -54,8 +54,7 @@ func TestBrokerCertificate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must.Do(t, os.Chmod(filepath.Dir(dir), 0o711))
-			must.Do(t, os.Chmod(dir, 0o711))
+			must.Do(t, os.Chmod(dir, 0o700)) // closed to Caddy, as on a host
 			from, to := filepath.Join(dir, "caddy"), filepath.Join(dir, "site/broker/certificate")
 			must.Do(t, os.MkdirAll(from, 0o700))
 			must.Do(t, os.MkdirAll(to, 0o700))
