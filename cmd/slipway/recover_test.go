@@ -105,18 +105,25 @@ resource "terraform_data" "late" {
 	countTraces(t, trace, 10, nil)
 }
 
-// A provider dies between the effect of a request and its response: tofu itself ends cleanly, and
-// what was created is in no state. recover finds it, and the next apply does not create another.
-func TestBlackBoxProviderKilled(t *testing.T) {
-	p := newProject(t, "")
+// behindKiller gives the project one key pair in a simulated cloud, and reaches that cloud through a killer only.
+func (p *project) behindKiller() (*cloud, *killer) {
+	p.t.Helper()
 	c := p.onCloud()
 	host, path, _ := strings.Cut(strings.TrimPrefix(c.url, "http://"), "/")
-	k := newKiller(t, "http://"+host)
+	k := newKiller(p.t, "http://"+host)
 	c.url = k.url + "/" + path
 	p.write("environments/test/main.tf", c.code("operator"))
 	p.secret["OS_AUTH_URL"], p.secret["OS_REGION_NAME"], p.secret["OS_TENANT_NAME"] = c.url+"/identity/v3/", openstack.Region, "slipway"
 	p.seal()
-	p.run("bootstrap").must(t, run.Done)
+	p.run("bootstrap").must(p.t, run.Done)
+	return c, k
+}
+
+// A provider dies between the effect of a request and its response: tofu itself ends cleanly, and
+// what was created is in no state. recover finds it, and the next apply does not create another.
+func TestBlackBoxProviderKilled(t *testing.T) {
+	p := newProject(t, "")
+	c, k := p.behindKiller()
 	e := p.run("apply", func(o *call) {
 		work := o.Work
 		k.arm(0, func() {
@@ -141,12 +148,7 @@ func TestBlackBoxProviderKilled(t *testing.T) {
 // what they had made.
 func TestBlackBoxRunnerKilled(t *testing.T) {
 	p := newProject(t, "")
-	c := p.onCloud()
-	host, path, _ := strings.Cut(strings.TrimPrefix(c.url, "http://"), "/")
-	k := newKiller(t, "http://"+host)
-	c.url = k.url + "/" + path
-	p.write("environments/test/main.tf", c.code("operator"))
-	p.run("bootstrap").must(t, run.Done)
+	c, k := p.behindKiller()
 	o := p.options("apply")
 	cmd := p.program(o)
 	testkit.Start(t, cmd)
@@ -160,10 +162,6 @@ func TestBlackBoxRunnerKilled(t *testing.T) {
 	}
 	soon.Wait(t, "tofu and its provider end", func() bool { return len(tofus(o.Work))+len(processes(o.Work, "provider")) == 0 })
 	k.arm(0, nil)
-	c.url = "http://" + host + "/" + path
-	p.write("environments/test/main.tf", c.code("operator"))
-	p.secret["OS_AUTH_URL"], p.secret["OS_REGION_NAME"], p.secret["OS_TENANT_NAME"] = c.url+"/identity/v3/", openstack.Region, "slipway"
-	p.seal()
 	p.run("recover", dead).must(t, run.Done)
 	p.run("apply").must(t, run.Done)
 	if pairs := string(c.call(http.MethodGet, "/compute/v2.1/os-keypairs", "", http.StatusOK)); strings.Count(pairs, `"name":"operator"`) != 1 {

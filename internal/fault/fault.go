@@ -4,6 +4,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Kind is how a command ended. It is the status in its result.
@@ -56,10 +57,5 @@ func Is(err error, kinds ...Kind) bool {
 	if e, ok := Of(err); ok {
 		kind = e.Kind
 	}
-	for _, k := range kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(kinds, kind)
 }

@@ -100,7 +100,7 @@ func (h *Hold) acquire(ctx context.Context) error {
 		return err
 	}
 	if other != nil {
-		return refuseLocked(s, "%s locked by %s", s.is(), DescribeLock(other))
+		return refuseLocked(s, "%s locked by %s", s.Is, DescribeLock(other))
 	}
 	h.Journal.Locked()
 	return nil
@@ -191,7 +191,7 @@ func RefuseRuns(ctx context.Context, s Subject) error {
 	}
 	lock, err := s.Run.Store.ReadLock(ctx, s.Key)
 	if err == nil && lock != nil {
-		err = refuseLocked(s, "%s locked by %s", s.is(), DescribeLock(lock))
+		err = refuseLocked(s, "%s locked by %s", s.Is, DescribeLock(lock))
 	}
 	if err != nil {
 		return err

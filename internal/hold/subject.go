@@ -14,6 +14,7 @@ import (
 type Subject struct {
 	Run  *run.Run
 	Name string                    // in a sentence: test, or the hosts of test
+	Is   string                    // at its beginning: the state of test is, or the hosts of test are
 	Key  string                    // of its lock and its journals
 	Call func(stage string) string // command that runs a stage on it, for a hint
 	// Repair is the stage that is needed after a run that was interrupted. Empty: the next run repairs
@@ -49,15 +50,16 @@ func Hosts(r *run.Run) Subject {
 func ofLayer(r *run.Run, config environment.Layer) Subject {
 	name := r.Environment.LayerName(config)
 	return Subject{
-		Run: r, Name: name, Key: r.Environment.StateKey(config), Repair: "recover",
+		Run: r, Name: name, Is: "the state of " + name + " is", Key: r.Environment.StateKey(config), Repair: "recover",
 		Call: func(stage string) string { return r.CallOn(stage, name) },
 	}
 }
 
 // No layer's state has the key of hosts, because those end in .tfstate.
 func ofHosts(r *run.Run) Subject {
+	name := "the hosts of " + r.Env
 	return Subject{
-		Run: r, Name: "the hosts of " + r.Env, Key: r.Env + "/deploy.hosts",
+		Run: r, Name: name, Is: name + " are", Key: r.Env + "/deploy.hosts",
 		Call: func(stage string) string { return "dagger call " + stage + " --env=" + r.Env },
 	}
 }
@@ -95,16 +97,8 @@ func RefuseUsed(ctx context.Context, s Subject) error {
 	return err
 }
 
-// is begins a sentence.
-func (s Subject) is() string {
-	if s.Repair == "" {
-		return s.Name + " are"
-	}
-	return "the state of " + s.Name + " is"
-}
-
 func inUse(s Subject, run journal.Run) error {
-	return refuseLocked(s, "%s in use by %s", s.is(), DescribeRun(run))
+	return refuseLocked(s, "%s in use by %s", s.Is, DescribeRun(run))
 }
 
 func refuseDead(s Subject, o Others) error {

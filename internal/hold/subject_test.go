@@ -1,10 +1,7 @@
 package hold
 
 import (
-	"context"
 	"errors"
-	"net/http"
-	"strings"
 	"testing"
 
 	"slipway/internal/environment"
@@ -12,92 +9,6 @@ import (
 	"slipway/internal/must"
 	"slipway/internal/testkit"
 )
-
-// A run replaces one that is dead, or takes a lock that is free. What it is about to do is in its
-// journal.
-func TestReplace(t *testing.T) {
-	for name, c := range map[string]struct {
-		before        func(d *testkit.Desk)
-		lockID        string
-		message, hint string // empty: it has the lock
-		dead          int    // runs that it learns of
-	}{
-		"no lock": {before: func(*testkit.Desk) {}},
-		"of a dead run": {before: func(d *testkit.Desk) {
-			d.Interrupted(journal.Header{ID: "dead", Stage: "deploy", Lock: "of-dead"})
-			d.LockAs("of-dead")
-		}, dead: 1},
-		"of nobody that is known": {before: func(d *testkit.Desk) { d.LockAs("laptop") },
-			message: "the lock of the hosts of test is in no journal", hint: "dagger call unlock --env=test --lock-id=laptop"},
-		"that a person names": {before: func(d *testkit.Desk) { d.LockAs("laptop") }, lockID: "laptop"},
-		"beside another": {before: func(d *testkit.Desk) { d.Other(journal.Header{ID: "you", Stage: "deploy"}) },
-			message: "run you (deploy, started", hint: "dagger call deploy --env=test"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := testkit.New(t)
-			d.Result.Stage = "deploy"
-			s := Hosts(d.Run)
-			s.Commit, s.Inputs = "abc", "sha256:inventory"
-			d.Key = s.Key
-			c.before(d)
-			before, lock := strings.Join(d.Journals(), " "), d.LockID()
-			worked := false
-			err := Replace(t.Context(), s, c.lockID, func(working context.Context, h *Hold, o Others) (bool, error) {
-				worked = true
-				if id := d.LockID(); id != h.Lock.ID || working.Err() != nil || len(o.Dead) != c.dead || len(o.Live) > 0 {
-					t.Errorf("it works under the lock %q, beside %+v", id, o)
-				}
-				runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
-				must.Do(t, err)
-				own := runs[len(runs)-1]
-				if own.ID != "me" || own.Commit != "abc" || own.Inputs != "sha256:inventory" || own.Layer != "the hosts of test" {
-					t.Errorf("its journal says %+v", own.Header)
-				}
-				return true, nil
-			})
-			if worked != (c.message == "") {
-				t.Errorf("it works: %v", worked)
-			}
-			if c.message != "" {
-				must.Refuse(t, err, c.message, c.hint)
-			} else {
-				must.Do(t, err)
-				lock = ""
-			}
-			if now := strings.Join(d.Journals(), " "); now != before || d.LockID() != lock {
-				t.Errorf("it leaves the lock %q, and %q", d.LockID(), now)
-			}
-		})
-	}
-}
-
-// What fails is an error, and what is not clean keeps the lock and the journal.
-func TestReplaceFails(t *testing.T) {
-	broken := errors.New("it broke")
-	for _, clean := range []bool{true, false} {
-		d := testkit.New(t)
-		err := Replace(t.Context(), subject(d), "", func(context.Context, *Hold, Others) (bool, error) { return clean, broken })
-		if !errors.Is(err, broken) || (d.LockID() == "") != clean || (len(d.Journals()) == 0) != clean {
-			t.Errorf("clean: %v: %v, it leaves the lock %q and %q", clean, err, d.LockID(), d.Journals())
-		}
-	}
-	// The store fails when the lock is to be taken.
-	d := testkit.New(t)
-	d.Fault = func(w http.ResponseWriter, r *http.Request) bool {
-		refused := r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".tflock")
-		if refused {
-			w.WriteHeader(http.StatusForbidden)
-		}
-		return refused
-	}
-	err := Replace(t.Context(), subject(d), "", func(context.Context, *Hold, Others) (bool, error) {
-		t.Error("it works without a lock")
-		return true, nil
-	})
-	if err == nil || len(d.Journals()) > 0 {
-		t.Errorf("%v, and it leaves %q", err, d.Journals())
-	}
-}
 
 // What may not run at the same time: a layer is not changed while a playbook works on the hosts, and
 // a playbook does not run while a layer is being changed, or is not sound. Layers do not keep each

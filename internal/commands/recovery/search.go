@@ -32,16 +32,14 @@ const clockSkew = 5 * time.Minute
 // is unknown. It reports all of them.
 func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (found, left []journal.Entry, unknown []string, err error) {
 	s := newSearch(l, outcome)
-	for first := true; len(s.creates)+len(s.unfindable) > 0; first = false {
-		recorded, err := l.Recorded(ctx)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		s.in(recorded)
-		if first {
-			unknown = s.notFindable()
-			s.unfindable = nil
-		}
+	if len(s.creates)+len(s.unfindable) == 0 {
+		return nil, nil, nil, nil
+	}
+	if err := s.readState(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	unknown = s.notFindable()
+	for len(s.creates) > 0 {
 		if s.wishes, err = wishesOf(ctx, l, s.creates); err != nil {
 			return nil, nil, nil, err
 		}
@@ -61,6 +59,9 @@ func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (fo
 		}
 		found, left = append(found, round.found...), append(left, failed...)
 		s.drop(round.found)
+		if err := s.readState(ctx); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	return found, left, unknown, nil
 }
@@ -100,6 +101,14 @@ func newSearch(l *layer.Layer, outcome journal.Outcome) *search {
 		}
 	}
 	return s
+}
+
+func (s *search) readState(ctx context.Context) error {
+	recorded, err := s.Recorded(ctx)
+	if err == nil {
+		s.in(recorded)
+	}
+	return err
 }
 
 // in records what is in the state.
