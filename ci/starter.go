@@ -56,14 +56,13 @@ func (m *Slipway) Starter(
 	if !slices.Contains(envs, env) {
 		return nil, fmt.Errorf("there is no environment %q to begin with\nhint: --env=%s", env, strings.Join(envs, ", --env="))
 	}
-	templates := []string{"credentials/README.md", "credentials/" + env + ".enc.env.example"}
-	if env != "local" {
-		templates = append(templates, "credentials/common.enc.env.example")
-	}
 	return dag.Directory().
 		WithDirectory(".", m.Source, dagger.DirectoryWithDirectoryOpts{
-			Include: append(templates, "environments/environment.schema.json", "environments/"+env, "modules", "ansible",
-				".sops.yaml.example", ".github/actions/dagger", ".github/workflows"),
+			Include: []string{
+				"credentials/README.md", "credentials/" + env + ".enc.env.example", "credentials/" + env + "-plan.enc.env.example",
+				"environments/environment.schema.json", "environments/" + env, "modules", "ansible",
+				".sops.yaml.example", ".github/actions/dagger", ".github/workflows",
+			},
 			Exclude: []string{".github/workflows/test.yml", "ansible/tests"}, // of Slipway itself
 		}).
 		WithNewFile(".gitignore", starterIgnore).

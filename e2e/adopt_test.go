@@ -170,7 +170,7 @@ func TestAdopt(t *testing.T) {
 	a.shell(t, "dagger call validate").must(t).says(t, "environments/local: valid", "environments/test: valid")
 	a.shell(t, "dagger call fmt").must(t)
 	a.shell(t, "dagger call environments").must(t).says(t, "test   no         missing")
-	a.shell(t, "dagger call apply --env=test").refuses(t, "there are no files credentials/common.enc.env and credentials/test.enc.env")
+	a.shell(t, "dagger call apply --env=test").refuses(t, "there are no files credentials/test.enc.env and credentials/test-plan.enc.env")
 
 	for _, function := range []string{"environments", "validate", "fmt", "drift", "secrets check", "plan --env=local", "apply --env=local"} {
 		a.shell(t, "dagger -m $SLIPWAY call "+function).refuses(t, "the module was called by its address and was given no repository of yours", "hint: call it with --source=.")

@@ -552,8 +552,8 @@ func TestRepository(t *testing.T) {
 	dagger(t, "call", "validate").must(t).says(t, "environments/local: valid", "environments/test: valid", "environments/preprod: valid", "environments/prod: valid")
 	dagger(t, "call", "lint").must(t)
 	dagger(t, "call", "test").must(t).says(t, "modules/compute: 39 passed, 0 failed", "modules/managed_db: 33 passed, 0 failed", "modules/dns_ovh: 16 passed, 0 failed")
-	dagger(t, "call", "plan", "--env=test").refuses(t, "there are no files credentials/common.enc.env and credentials/test.enc.env",
-		"hint: dagger call secrets init --file=credentials/common.enc.env && dagger call secrets init --file=credentials/test.enc.env")
+	dagger(t, "call", "plan", "--env=test").refuses(t, "there are no files credentials/test.enc.env and credentials/test-plan.enc.env",
+		"hint: dagger call secrets init --file=credentials/test.enc.env && dagger call secrets init --file=credentials/test-plan.enc.env")
 }
 
 // The checks need no secret.

@@ -67,5 +67,8 @@ func newSite(t *testing.T) (*checkout, result) {
 			t.Errorf("no row %q in\n%s", row, up.stdout)
 		}
 	}
+	if !regexp.MustCompile(`"known_hosts":"[^"]* ssh-ed25519 AAAA[0-9A-Za-z+/]{64}"`).MatchString(up.stdout) {
+		t.Errorf("the host's public key is not shown:\n%s", up.stdout)
+	}
 	return c, up
 }

@@ -76,7 +76,7 @@ func newSystem(t *testing.T) *system {
 		t.Fatal(err)
 	}
 	p.write("environments/test/environment.yaml", strings.NewReplacer(
-		"https://s3.eu-west-par.io.cloud.ovh.net", p.store.URL, "[common, test]", "[test]", "acme-test-tfstate", "slipway-test").Replace(string(settings)))
+		"https://s3.eu-west-par.io.cloud.ovh.net", p.store.URL, "credentials: [test-plan, test]\nplan: {credentials: [test-plan]}\n", "credentials: [test]\n", "acme-test-tfstate", "slipway-test").Replace(string(settings)))
 	p.providers = repository + ".slipway/providers"
 	if _, err := os.Stat(p.providers); err != nil {
 		t.Fatalf("the providers are not there (%v): make test puts them there", err)

@@ -157,7 +157,7 @@ func (e *Environment) NeedCredentials() error { return need(e.MissingCredentials
 // NeedPlanCredentials does the same for the stages that only read. The other credentials must
 // exist, too: a plan is sealed to their readers.
 func (e *Environment) NeedPlanCredentials() error {
-	return need(slices.Concat(e.MissingCredentials, e.MissingPlanCredentials))
+	return need(slices.Concat(e.MissingPlanCredentials, e.MissingCredentials))
 }
 
 // FilesToPlan returns the credential files for the stages that only read.
@@ -172,12 +172,20 @@ func need(missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	const command = "dagger call secrets init --file="
-	hint := command + strings.Join(missing, " && "+command)
-	if len(missing) == 1 {
-		return refuse(hint, "there is no file %s", missing[0])
+	// The environment's own file is the last of its list, and is created first: the templates of the
+	// others may take the public half of a key from it.
+	var files []string
+	for _, file := range slices.Backward(missing) {
+		if !slices.Contains(files, file) {
+			files = append(files, file)
+		}
 	}
-	return refuse(hint, "there are no files %s", enumerate(missing))
+	const command = "dagger call secrets init --file="
+	hint := command + strings.Join(files, " && "+command)
+	if len(files) == 1 {
+		return refuse(hint, "there is no file %s", files[0])
+	}
+	return refuse(hint, "there are no files %s", enumerate(files))
 }
 
 // Shown returns the attributes whose values a plan shows besides the built-in ones.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"slipway/internal/printable"
+	"slipway/internal/secrets"
 )
 
 // local is the environment on the simulated cloud, which has no TLS.
@@ -102,7 +103,7 @@ func (s *source) checkFlow(_ fs.FS, e *Environment) error {
 		return s.refuse(at+".credential", edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is not the name of a variable", at)
 	}
 	// It is sent to the broker.
-	if !strings.HasPrefix(c.Credential, "ANSIBLE_VAR_") {
+	if !strings.HasPrefix(c.Credential, secrets.PlaybookPrefix) {
 		return s.refuse(at+".credential", edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
 	}
 	if s.lines[at+".positions"] != 0 && (c.Positions < 1 || c.Positions > 10000) {

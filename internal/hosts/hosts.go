@@ -18,15 +18,12 @@ import (
 	"slipway/internal/printable"
 	"slipway/internal/remote"
 	"slipway/internal/run"
+	"slipway/internal/secrets"
 	"slipway/internal/tofu"
 )
 
-const (
-	// OperatorKey is the variable in the credentials with the private key for the hosts.
-	OperatorKey = "SSH_PRIVATE_KEY"
-	// bootMarker is the last file that cloud-init writes on a host.
-	bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
-)
+// bootMarker is the last file that cloud-init writes on a host.
+const bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
 
 // Of returns the hosts in a layer's outputs.
 func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
@@ -68,14 +65,14 @@ func Route(e *environment.Environment, hosts []remote.Host) error {
 
 // PrivateKey returns the operator's key; nil if the credentials have none.
 func PrivateKey(r *run.Run) (ssh.Signer, error) {
-	text := r.Credentials[OperatorKey]
+	text := r.Credentials[secrets.OperatorKey]
 	if text == "" {
 		return nil, nil
 	}
 	key, err := ssh.ParsePrivateKey([]byte(text))
 	if err != nil {
 		// The library's error may quote the key.
-		return nil, fault.Refuse(r.SetCommand(OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", OperatorKey, r.Env)
+		return nil, fault.Refuse(r.SetCommand(secrets.OperatorKey), "%s in the credentials of %s is not a private key, or it has a passphrase", secrets.OperatorKey, r.Env)
 	}
 	return key, nil
 }
@@ -90,7 +87,7 @@ func Await(ctx context.Context, r *run.Run, hosts []remote.Host) error {
 		return err
 	}
 	if key == nil {
-		r.Say("note: not waiting for the hosts, because the credentials of %s have no %s", r.Env, OperatorKey)
+		r.Say("note: not waiting for the hosts, because the credentials of %s have no %s", r.Env, secrets.OperatorKey)
 		return nil
 	}
 	if err := Route(r.Environment, hosts); err != nil {

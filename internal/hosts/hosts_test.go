@@ -8,6 +8,7 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/must"
 	"slipway/internal/remote"
+	"slipway/internal/secrets"
 	"slipway/internal/testkit"
 	"slipway/internal/tofu"
 )
@@ -52,7 +53,7 @@ func TestPrivateKey(t *testing.T) {
 		t.Errorf("without one: %v, %v", key, err)
 	}
 	const canary = "canary-of-a-key"
-	d.Credentials = map[string]string{OperatorKey: "-----BEGIN " + canary + "-----\n" + canary + "\n-----END " + canary + "-----\n"}
+	d.Credentials = map[string]string{secrets.OperatorKey: "-----BEGIN " + canary + "-----\n" + canary + "\n-----END " + canary + "-----\n"}
 	_, err := PrivateKey(d.Run)
 	must.Refuse(t, err, "SSH_PRIVATE_KEY in the credentials of test is not a private key, or it has a passphrase", "dagger call secrets set --file=credentials/test.enc.env --variable=SSH_PRIVATE_KEY --value=env://VALUE")
 	if strings.Contains(err.Error(), canary) {
@@ -72,6 +73,6 @@ func TestAwaitNone(t *testing.T) {
 	d := testkit.New(t)
 	must.Do(t, Await(t.Context(), d.Run, nil))
 	must.Do(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}))
-	d.Credentials = map[string]string{OperatorKey: "no key"}
+	d.Credentials = map[string]string{secrets.OperatorKey: "no key"}
 	must.Do(t, Await(t.Context(), d.Run, nil))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/secrets"
 	"slipway/internal/state"
 )
 
@@ -54,7 +55,7 @@ func (l *Layer) Variables() ([]string, error) {
 }
 
 // forOthers begins the names of credentials that Slipway itself or Ansible uses.
-var forOthers = []string{state.Passphrase, state.PreviousPassphrase, "SSH_PRIVATE_KEY", "ANSIBLE_VAR_"}
+var forOthers = []string{state.Passphrase, state.PreviousPassphrase, secrets.OperatorKey, secrets.PlaybookPrefix}
 
 // unused returns the names of the credentials that no tool gets.
 func unused(credentials map[string]string) []string {

@@ -17,8 +17,8 @@ import (
 
 	"slipway/internal/ansible"
 	"slipway/internal/confine"
-	"slipway/internal/hosts"
 	"slipway/internal/inventory"
+	"slipway/internal/secrets"
 	"slipway/internal/workspace"
 )
 
@@ -72,7 +72,7 @@ func (s *Site) write() (digest string, err error) {
 // serveKey offers the key to the tools through an SSH agent, so that it is in no file. The returned
 // function ends it.
 func (s *Site) serveKey() (stop func(), err error) {
-	private, err := ssh.ParseRawPrivateKey([]byte(s.Credentials[hosts.OperatorKey]))
+	private, err := ssh.ParseRawPrivateKey([]byte(s.Credentials[secrets.OperatorKey]))
 	if err != nil {
 		return nil, errors.New("the SSH key cannot be used by an agent")
 	}

@@ -18,11 +18,9 @@ import (
 	"slipway/internal/layer"
 	"slipway/internal/remote"
 	"slipway/internal/run"
+	"slipway/internal/secrets"
 	"slipway/internal/tofu"
 )
-
-// VariablePrefix begins the names of the credentials that Ansible gets: ANSIBLE_VAR_<name>.
-const VariablePrefix = "ANSIBLE_VAR_"
 
 // A Site is what a playbook works on: the hosts of all layers, and the variables for them.
 type Site struct {
@@ -101,7 +99,7 @@ func (s *Site) Complete() (err error) {
 		}
 	}
 	for variable, value := range s.Credentials {
-		if name, ok := strings.CutPrefix(variable, VariablePrefix); ok {
+		if name, ok := strings.CutPrefix(variable, secrets.PlaybookPrefix); ok {
 			s.Secrets[name] = value
 		}
 	}
@@ -112,7 +110,7 @@ func (s *Site) Complete() (err error) {
 		return err
 	}
 	if s.Key == nil {
-		return fault.Refuse(s.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, hosts.OperatorKey)
+		return fault.Refuse(s.SetCommand(secrets.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, secrets.OperatorKey)
 	}
 	return nil
 }
@@ -126,7 +124,7 @@ func (s *Site) refuseMissing() error {
 			return err
 		}
 		for _, variable := range slices.Sorted(maps.Keys(template)) {
-			if strings.HasPrefix(variable, VariablePrefix) && s.Credentials[variable] == "" {
+			if strings.HasPrefix(variable, secrets.PlaybookPrefix) && s.Credentials[variable] == "" {
 				return fault.Refuse(s.SetCommand(variable), "the credentials of %s have no %s, which the playbook needs", s.Env, variable)
 			}
 		}

@@ -32,7 +32,7 @@ func formsOf(value string, structured bool) []form {
 	value = strings.TrimSpace(value)
 	for _, spelling := range spellings(value) {
 		all, sure := meaning(spelling)
-		forms = append(forms, form{bytes: all, pieces: !structured, lines: lineStarts(spelling)})
+		forms = append(forms, form{bytes: all, pieces: !structured, lines: lineStarts(spelling), public: publicHalf(spelling, all)})
 		if len(sure) != len(all) {
 			forms = append(forms, form{bytes: sure, pieces: !structured})
 		}

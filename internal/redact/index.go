@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // seed is how many significant bytes are looked up at each position of a text. No pattern is
@@ -80,6 +81,12 @@ type form struct {
 	bytes  []byte // what the spelling means
 	pieces bool   // any long part is as secret as the whole
 	lines  []int  // positions at which its lines begin
+	public []span // parts that are no secret on their own
+}
+
+// shown reports whether the piece at a position is no secret.
+func (f form) shown(at int) bool {
+	return slices.ContainsFunc(f.public, func(s span) bool { return s.begin <= at && at+piece <= s.end })
 }
 
 func (x *index) add(f form, owner int32) {
@@ -109,10 +116,12 @@ func (x *index) add(f form, owner int32) {
 		}
 		x.start(id, 0, piece)
 		for at := stride; at+piece <= len(p); at += stride {
-			x.start(id, at, piece)
+			if !f.shown(at) {
+				x.start(id, at, piece)
+			}
 		}
 		for _, at := range f.lines {
-			if at%stride != 0 && at+piece <= len(p) {
+			if at%stride != 0 && at+piece <= len(p) && !f.shown(at) {
 				x.start(id, at, piece)
 			}
 		}

@@ -37,8 +37,11 @@ func Parts(value string) (parts []string, structured bool) {
 		parts = append(parts, text)
 	}
 	if len(value) <= lined && strings.Count(value, "\n") <= mostLines && strings.Contains(value, "\n") {
+		shown := publicTexts(value)
 		for line := range strings.Lines(value) {
-			if line = strings.TrimSpace(line); len(line) >= shortest && !strings.HasPrefix(line, "-----") && Leaf("", false, line) {
+			line = strings.TrimSpace(line)
+			public := slices.ContainsFunc(shown, func(text string) bool { return strings.Contains(text, line) })
+			if len(line) >= shortest && !strings.HasPrefix(line, "-----") && !public && Leaf("", false, line) {
 				parts = append(parts, line)
 			}
 		}

@@ -40,25 +40,28 @@ func ReadIdentity(file string, mask *Mask) (secrets.Identity, error) {
 }
 
 // openFiles decrypts SOPS files and masks their secrets. A later file wins.
-func openFiles(repository fs.FS, files []string, identity secrets.Identity, mask *Mask) (map[string]string, error) {
-	credentials := map[string]string{}
+func (r *Run) openFiles(repository fs.FS, files []string) error {
+	r.Credentials = map[string]string{}
 	for _, name := range files {
 		data, err := fs.ReadFile(repository, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		values, err := secrets.Decrypt(name, data, identity)
+		values, err := secrets.Decrypt(name, data, r.Identity)
 		if err != nil {
-			return nil, secrets.Refuse(name, err)
+			return secrets.Refuse(name, err)
 		}
 		for variable, value := range values {
-			credentials[variable] = value
+			r.Credentials[variable] = value
 			if !slices.Contains(settings, variable) && redact.Whole(variable, value) {
-				mask.Add(value)
+				r.Mask.Add(value)
 			}
 		}
+		if err := r.refuseForDeploys(name, values); err != nil {
+			return err
+		}
 	}
-	return credentials, nil
+	return nil
 }
 
 // settings are variables in the credentials that are not secret: masking "Default" or a region
@@ -99,6 +102,24 @@ func refuseUnset(repository fs.FS, files []string, credentials map[string]string
 		}
 		if len(unset) > 0 {
 			return fault.Refuse(setCommand(name, unset[0]), "%s has no %s; credentials/README.md says where to get them", name, strings.Join(unset, ", "))
+		}
+	}
+	return nil
+}
+
+// refuseForDeploys refuses credentials for plans that only an apply and a deploy need: anyone who
+// can push a branch can use them, and would be root on the hosts. A drift check that compares the
+// hosts does need them.
+func (r *Run) refuseForDeploys(file string, values map[string]string) error {
+	e := r.Environment
+	if !r.command.Reads || e.Plan == nil || len(e.CredentialFiles) == 0 || e.Deploy != nil && e.Deploy.Drift {
+		return nil
+	}
+	for _, variable := range slices.Sorted(maps.Keys(values)) {
+		if variable == secrets.OperatorKey || strings.HasPrefix(variable, secrets.PlaybookPrefix) {
+			own := e.CredentialFiles[len(e.CredentialFiles)-1]
+			return fault.Refuse(fmt.Sprintf("%s && sops unset %s '[%q]'", setCommand(own, variable), file, variable),
+				"%s is for plans and contains %s: anyone who can plan could log in to the hosts or to their services", file, variable)
 		}
 	}
 	return nil

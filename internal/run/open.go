@@ -31,7 +31,7 @@ func (r *Run) OpenCredentials() (err error) {
 	if r.Identity, err = ReadIdentity(r.IdentityFile, r.Mask); err != nil {
 		return err
 	}
-	if r.Credentials, err = openFiles(repository, files, r.Identity, r.Mask); err != nil {
+	if err := r.openFiles(repository, files); err != nil {
 		return err
 	}
 	if err := refuseUnset(repository, files, r.Credentials); err != nil {

@@ -88,6 +88,44 @@ func TestLoadToPlan(t *testing.T) {
 	must.Refuse(t, v.OpenCredentials(), testkit.VaultFile+" is not encrypted", "sops --encrypt --in-place "+testkit.VaultFile)
 }
 
+// Whoever can plan cannot log in to the hosts: what only a deploy needs is no credential for plans.
+func TestLoadToPlanRefuses(t *testing.T) {
+	const reading = "credentials/reading.enc.env"
+	split := "plan: {credentials: [reading]}"
+	for name, c := range map[string]struct {
+		variable, plan, deploy string
+		changes                bool // the stage
+		refused                bool
+	}{
+		"the hosts' key":             {"SSH_PRIVATE_KEY", split, "", false, true},
+		"a secret of the playbook":   {"ANSIBLE_VAR_password", split, "deploy: {playbook: site.yml}", false, true},
+		"what a plan needs":          {"TF_VAR_password", split, "", false, false},
+		"for a drift check":          {"SSH_PRIVATE_KEY", split, "deploy: {playbook: site.yml, drift: true}", false, false},
+		"not split":                  {"SSH_PRIVATE_KEY", "", "", false, false},
+		"a stage that may log in":    {"SSH_PRIVATE_KEY", split, "", true, false},
+		"a name that only resembles": {"SSH_PRIVATE_KEY_NAME", split, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testkit.NewVault(t)
+			if !c.changes {
+				v.OnlyReads()
+			}
+			v.Write("ansible/playbooks/site.yml", "[]\n")
+			values := testkit.VaultVariables()
+			values[c.variable] = "a-value-that-is-long"
+			v.Seal(reading, values)
+			v.Describe("credentials: [reading, test]", c.plan, c.deploy, v.InBucket())
+			err := v.OpenCredentials()
+			if c.refused {
+				must.Refuse(t, err, reading+" is for plans and contains "+c.variable,
+					"dagger call secrets set --file="+testkit.VaultFile+" --variable="+c.variable+` --value=env://VALUE && sops unset `+reading+` '["`+c.variable+`"]'`)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Layers are chosen by their names.
 func TestLoadLayer(t *testing.T) {
 	v := testkit.NewVault(t)

@@ -3,8 +3,11 @@ package credentials
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
+	"slipway/internal/environment"
 	"slipway/internal/fault"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
@@ -45,6 +48,9 @@ func checkFiles(_ context.Context, r *run.Run) error {
 			fmt.Fprintf(&r.Report, "%s: readable by %s; the MAC was not checked\n", f.Path, strings.Join(f.Recipients, ", "))
 		}
 	}
+	if err := noteShared(r, findings); err != nil {
+		return err
+	}
 	if len(findings) == 0 {
 		r.Report.WriteString("there are no files in credentials/\n")
 	}
@@ -56,4 +62,33 @@ func checkFiles(_ context.Context, r *run.Run) error {
 		message += fmt.Sprintf(" (and %d more with errors)", more)
 	}
 	return fault.Refuse(faults[0].Hint, "%s", message)
+}
+
+// noteShared names environments whose credentials for plans are split off for nothing: no key reads
+// them without reading the environment's own, too.
+func noteShared(r *run.Run, findings []secrets.Finding) error {
+	readers := map[string][]string{}
+	for _, f := range findings {
+		readers[f.Path] = f.Recipients
+	}
+	repository := os.DirFS(r.Repository)
+	names, err := environment.List(repository)
+	if fault.Is(err, fault.Refused) {
+		return nil // there are no environments
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e, err := environment.Load(repository, name) // `environments` says what is wrong with it
+		if err != nil || len(e.PlanCredentialFiles) == 0 || len(e.CredentialFiles) == 0 {
+			continue
+		}
+		own := e.CredentialFiles[len(e.CredentialFiles)-1]
+		onlyPlans := func(reader string) bool { return !slices.Contains(readers[own], reader) }
+		if plans := e.PlanCredentialFiles[len(e.PlanCredentialFiles)-1]; !slices.ContainsFunc(readers[plans], onlyPlans) {
+			fmt.Fprintf(&r.Report, "note: everyone who can read %s can also read %s: CI has no key that can only plan %s\n", plans, own, name)
+		}
+	}
+	return nil
 }

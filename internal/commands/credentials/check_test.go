@@ -11,6 +11,7 @@ import (
 
 	"slipway/internal/run"
 	"slipway/internal/secrets"
+	"slipway/internal/testkit"
 )
 
 // secrets check needs no key to see that a line was appended, and what the sops
@@ -65,4 +66,45 @@ func TestSecretsCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Credentials for plans that nobody but the environment's own readers can read are split for
+// nothing, and that is said without a key.
+func TestSecretsCheckShared(t *testing.T) {
+	v := testkit.NewVault(t)
+	v.Describe("credentials: [test-plan, test]", "plan: {credentials: [test-plan]}", v.InBucket())
+	v.IdentityFile = "/nonexistent"
+	planner := testkit.NewAge(t)
+	const note = "note: everyone who can read credentials/test-plan.enc.env can also read credentials/test.enc.env"
+	for name, c := range map[string]struct {
+		own, plans []*age.X25519Identity
+		noted      bool
+	}{
+		"one key":              {[]*age.X25519Identity{v.AgeKey}, []*age.X25519Identity{v.AgeKey}, true},
+		"the plan's key apart": {[]*age.X25519Identity{v.AgeKey}, []*age.X25519Identity{v.AgeKey, planner}, false},
+		"the plan's in both":   {[]*age.X25519Identity{v.AgeKey, planner}, []*age.X25519Identity{v.AgeKey, planner}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := "creation_rules:\n"
+			for file, keys := range map[string][]*age.X25519Identity{"test": c.own, "test-plan": c.plans} {
+				path := "credentials/" + file + ".enc.env"
+				v.SealTo(path, testkit.VaultVariables(), keys...)
+				rules += "  - path_regex: ^" + path + "$\n    age: " + recipients(keys) + "\n"
+			}
+			v.Write(".sops.yaml", rules)
+			var output bytes.Buffer
+			code := run.Main(t.Context(), Check(), run.Options{Repository: v.Repository, Out: t.TempDir(), IdentityFile: v.IdentityFile, Stdout: &output, Stderr: &output})
+			if got := strings.Contains(output.String(), note); code != run.Done || got != c.noted {
+				t.Errorf("code %d, noted: %t\n%s", code, got, output.String())
+			}
+		})
+	}
+}
+
+func recipients(keys []*age.X25519Identity) string {
+	var list []string
+	for _, key := range keys {
+		list = append(list, key.Recipient().String())
+	}
+	return strings.Join(list, ",")
 }

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,10 +26,13 @@ import (
 
 // Placeholders in a template for values that are generated.
 const (
-	randomValue  = "<random>"
-	sshKey       = "<ssh-key>"           // a private key, in OpenSSH's format
-	sshPublicKey = "<ssh-public-key of " // NAME>, the variable with the private key
+	randomValue = "<random>"
+	sshKey      = "<ssh-key>" // a private key, in OpenSSH's format
 )
+
+// publicKeyPattern is the placeholder for the public half of a private key: in a variable of the
+// same template, or of another file, which stays unreadable to those who can only plan.
+var publicKeyPattern = regexp.MustCompile(`^<ssh-public-key of ([A-Za-z_][A-Za-z0-9_]*)(?: in ([^ >]+))?>$`)
 
 // Init creates a SOPS file from its template, FILE.example. Nobody sees the values that it
 // generates before they are encrypted.
@@ -57,6 +61,9 @@ func initFile(r *run.Run, file string) error {
 	if err != nil {
 		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "%s.example is not a dotenv file", name)
 	}
+	if err := copyPublicKeys(r, values); err != nil {
+		return err
+	}
 	open, err := fill(values)
 	if err != nil {
 		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
@@ -79,6 +86,50 @@ func initFile(r *run.Run, file string) error {
 	return r.LeaveChanged(name, sealed)
 }
 
+// copyPublicKeys replaces the placeholders for public keys whose private halves are in other files.
+func copyPublicKeys(r *run.Run, values map[string]string) error {
+	for _, variable := range slices.Sorted(maps.Keys(values)) {
+		match := publicKeyPattern.FindStringSubmatch(values[variable])
+		if match == nil || match[2] == "" {
+			continue
+		}
+		name, err := pathOf(match[2])
+		if err != nil {
+			return err
+		}
+		if values[variable], err = publicKey(r, name, match[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publicKey returns the public half of the private key in a variable of a SOPS file.
+func publicKey(r *run.Run, name, variable string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(r.Repository, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fault.Refuse("dagger call secrets init --file="+printable.Word(name), "there is no file %s, which has to contain %s first", name, variable)
+	}
+	if err != nil {
+		return "", err
+	}
+	identity, err := run.ReadIdentity(r.IdentityFile, r.Mask)
+	if err != nil {
+		return "", err
+	}
+	values, err := secrets.Decrypt(name, data, identity)
+	if err != nil {
+		return "", secrets.Refuse(name, err)
+	}
+	r.Mask.Add(values[variable])
+	key, err := ssh.ParsePrivateKey([]byte(values[variable]))
+	if err != nil {
+		return "", fault.Refuse(fmt.Sprintf("dagger call secrets set --file=%s --variable=%s --value=env://VALUE", printable.Word(name), variable),
+			"%s in %s is not a private key, or it has a passphrase", variable, name)
+	}
+	return authorizedKey(key.PublicKey()), nil
+}
+
 // fill generates the values that a template asks for, and returns the variables that it leaves
 // empty.
 func fill(values map[string]string) (open []string, err error) {
@@ -96,12 +147,11 @@ func fill(values map[string]string) (open []string, err error) {
 		}
 	}
 	for variable, value := range values {
-		if of, ok := strings.CutPrefix(value, sshPublicKey); ok {
-			of = strings.TrimSuffix(of, ">")
-			if public[of] == "" {
-				return nil, fmt.Errorf("%s is defined as the public key of %s, which is not %s", variable, of, sshKey)
+		if match := publicKeyPattern.FindStringSubmatch(value); match != nil {
+			if public[match[1]] == "" {
+				return nil, fmt.Errorf("%s is defined as the public key of %s, which is not %s", variable, match[1], sshKey)
 			}
-			values[variable] = public[of]
+			values[variable] = public[match[1]]
 		}
 	}
 	return open, nil
@@ -122,5 +172,9 @@ func newSSHKey() (private, public string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line))), nil
+	return string(pem.EncodeToMemory(block)), authorizedKey(line), nil
+}
+
+func authorizedKey(key ssh.PublicKey) string {
+	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }

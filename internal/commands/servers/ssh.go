@@ -12,6 +12,7 @@ import (
 	"slipway/internal/layer"
 	"slipway/internal/remote"
 	"slipway/internal/run"
+	"slipway/internal/secrets"
 )
 
 // SSH opens a shell on a host after checking its host key.
@@ -55,7 +56,7 @@ func openShell(ctx context.Context, r *run.Run, all []remote.Host, host string) 
 	}
 	key, err := hosts.PrivateKey(r)
 	if err == nil && key == nil {
-		err = fault.Refuse(r.SetCommand(hosts.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, hosts.OperatorKey)
+		err = fault.Refuse(r.SetCommand(secrets.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, secrets.OperatorKey)
 	}
 	if err != nil {
 		return err

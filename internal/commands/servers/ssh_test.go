@@ -9,10 +9,10 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/fault"
-	"slipway/internal/hosts"
 	"slipway/internal/must"
 	"slipway/internal/remote"
 	"slipway/internal/run"
+	"slipway/internal/secrets"
 	"slipway/internal/testkit"
 )
 
@@ -68,8 +68,8 @@ func TestOpenShellFails(t *testing.T) {
 	d := testkit.New(t)
 	must.Refuse(t, openShell(t.Context(), d.Run, nil, ""), "environment test has no hosts", "dagger call apply --env=test")
 	must.Refuse(t, openShell(t.Context(), d.Run, one, ""), "have no SSH_PRIVATE_KEY", "--variable=SSH_PRIVATE_KEY")
-	d.Credentials = map[string]string{hosts.OperatorKey: "canary"}
+	d.Credentials = map[string]string{secrets.OperatorKey: "canary"}
 	must.Refuse(t, openShell(t.Context(), d.Run, one, ""), "is not a private key", "--variable=SSH_PRIVATE_KEY")
-	d.Credentials[hosts.OperatorKey] = string(pem.EncodeToMemory(block))
+	d.Credentials[secrets.OperatorKey] = string(pem.EncodeToMemory(block))
 	must.Fail(t, openShell(t.Context(), d.Run, one, ""), "log in to web at 127.0.0.1: ", "connection refused")
 }
