@@ -146,7 +146,7 @@ const canaryPlaybook = `
     - name: Say each
       ansible.builtin.command: {cmd: "echo {{ item }}"}
       changed_when: true
-      loop: ["{{ canary_message }}", "{{ broker_tracker_password }}", "{{ site_database | to_json }}"]
+      loop: ["{{ canary_message }}", "{{ broker_verify_password }}", "{{ site_database | to_json }}"]
     - name: Fail with {{ canary_name }}
       ansible.builtin.command: {cmd: "sh -c 'echo {{ canary_message }} {{ canary_message | b64encode }} >&2; exit 1'"}
 `

@@ -13,7 +13,7 @@ import (
 // siteCredentials are what the playbook needs besides a checkout's own credentials.
 func siteCredentials() map[string]string {
 	return map[string]string{
-		"ANSIBLE_VAR_broker_tracker_password": "canary-tracker-Yt5-9Vb2Qn7Wk", "ANSIBLE_VAR_broker_backend_password": "canary-backend-Rm3-8Zx6Lp1Dc",
+		"ANSIBLE_VAR_broker_device_key": "canary-devices-Wk2-4Hn8Tz6Jd", "ANSIBLE_VAR_broker_verify_password": "canary-tracker-Yt5-9Vb2Qn7Wk", "ANSIBLE_VAR_broker_backend_password": "canary-backend-Rm3-8Zx6Lp1Dc",
 	}
 }
 

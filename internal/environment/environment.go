@@ -113,7 +113,7 @@ type FlowCheck struct {
 	Broker     string `yaml:"broker" json:"broker" jsonschema:"description=Name and port of the MQTT broker with TLS. Example: example.org:8883"`
 	API        string `yaml:"api" json:"api" jsonschema:"description=URL of the API without a final slash. Example: https://example.org/api"`
 	User       string `yaml:"user" json:"user" jsonschema:"description=MQTT user of the devices"`
-	Credential string `yaml:"credential" json:"credential" jsonschema:"description=Variable in the credentials with the password of that user. Example: ANSIBLE_VAR_broker_tracker_password"`
+	Credential string `yaml:"credential" json:"credential" jsonschema:"description=Variable in the credentials with the password of that user. Example: ANSIBLE_VAR_broker_verify_password"`
 	Positions  int    `yaml:"positions" json:"positions,omitempty" jsonschema:"minimum=1,maximum=10000,description=Number of positions to publish. Default 100"`
 }
 

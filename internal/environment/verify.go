@@ -100,11 +100,11 @@ func (s *source) checkFlow(_ fs.FS, e *Environment) error {
 		return s.refuse(at, edit("write user: and the MQTT user of the devices"), "%s has no user", at)
 	}
 	if !variablePattern.MatchString(c.Credential) {
-		return s.refuse(at+".credential", edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is not the name of a variable", at)
+		return s.refuse(at+".credential", edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is not the name of a variable", at)
 	}
 	// It is sent to the broker.
 	if !strings.HasPrefix(c.Credential, secrets.PlaybookPrefix) {
-		return s.refuse(at+".credential", edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_tracker_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
+		return s.refuse(at+".credential", edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
 	}
 	if s.lines[at+".positions"] != 0 && (c.Positions < 1 || c.Positions > 10000) {
 		return s.refuse(at+".positions", edit("write a number from 1 to 10000"), "%s.positions is %d", at, c.Positions)

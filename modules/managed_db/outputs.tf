@@ -55,7 +55,7 @@ output "uris" {
   value = {
     for name, user in ovh_cloud_project_database_postgresql_user.user : name => {
       for database in ovh_cloud_project_database_database.database : database.name =>
-      "postgresql://${name}:${replace(urlencode(user.password == null ? "" : user.password), "+", "%20")}@${local.endpoint.domain}:${local.endpoint.port}/${database.name}?sslmode=require"
+      "postgresql://${name}:${replace(urlencode(user.password == null ? "" : user.password), "+", "%20")}@${local.endpoint.domain}:${local.endpoint.port}/${database.name}?sslmode=verify-full"
     }
   }
   sensitive = true

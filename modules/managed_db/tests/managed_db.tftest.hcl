@@ -64,7 +64,7 @@ run "outputs" {
     error_message = "A user has no password."
   }
   assert {
-    condition     = nonsensitive(output.uris)["backend"]["app"] == "postgresql://backend:not%2Fa%20real%2Bpassword@db.example.org:20184/app?sslmode=require"
+    condition     = nonsensitive(output.uris)["backend"]["app"] == "postgresql://backend:not%2Fa%20real%2Bpassword@db.example.org:20184/app?sslmode=verify-full"
     error_message = "The URI is not that of backend on app."
   }
 }

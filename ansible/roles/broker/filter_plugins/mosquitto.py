@@ -1,4 +1,4 @@
-"""Hashes of passwords for Mosquitto's password_file."""
+"""Passwords of devices, and their hashes for Mosquitto's password_file."""
 
 import base64
 import hashlib
@@ -20,9 +20,17 @@ def mosquitto_password(password, user):
     return f"$7${ITERATIONS}${base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
 
 
+def device_password(key, device, generation):
+    """Return a device's password: HMAC-SHA256 of "device:generation" under the key, in hexadecimal digits.
+
+    Who has one device's password has no other's. The next generation is a new password.
+    """
+    return hmac.digest(key.encode(), f"{device}:{generation}".encode(), "sha256").hex()
+
+
 class FilterModule:
     """Filters of the role."""
 
     def filters(self):
         """Return the filters by name."""
-        return {"mosquitto_password": mosquitto_password}
+        return {"device_password": device_password, "mosquitto_password": mosquitto_password}
