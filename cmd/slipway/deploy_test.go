@@ -46,6 +46,7 @@ func (e ended) ends(t *testing.T, code int, status, results string) ended {
 // A deploy changes each host once. A dry run changes nothing, and shows a change and nothing else.
 func TestBlackBoxDeploy(t *testing.T) {
 	s := newSite(t, "a", "b", "c")
+	s.run("plan").must(t, 0).says(t, "test: no deploy of the playbook is on record.")
 	s.deploy().ends(t, 0, "done", "a=changed b=changed c=changed").says(t, "play Write …", "  Write a file", "HOST  RESULT   OK  CHANGED  FAILED  UNREACHABLE")
 	for name, h := range s.hosts {
 		if got := h.read(t, "file"); got != "in test" {
@@ -54,8 +55,18 @@ func TestBlackBoxDeploy(t *testing.T) {
 	}
 	s.deploy().ends(t, 0, "done", "a=ok b=ok c=ok")
 	s.deploy("--check").ends(t, 0, "done", "a=ok b=ok c=ok")
+	planned := s.run("plan", keep).must(t, 0).says(t, "test: the playbook has not changed since run run05 deployed it on 20")
 
+	// What is approved is the playbook, too: its change is shown, and is another plan.
 	s.write("ansible/file.j2", "still in {{ slipway_environment }}\n")
+	s.run("apply", seen(planned)).must(t, 3).says(t, "there is no plan of test")
+	changed := func() {
+		t.Helper()
+		e := s.run("plan").must(t, 0).says(t, "test: the playbook has changed in 1 file since run run05 deployed it on 20", "  ~   ansible/file.j2\n")
+		if text := readFile(t, filepath.Join(e.out, "summary.md")); !strings.Contains(text, "### Files of the playbook\n\n```diff\n~   ansible/file.j2\n```\n") {
+			t.Errorf("the summary is\n%s", text)
+		}
+	}
 	e := s.deploy("--check", "--limit=b").ends(t, 2, "changes", "a=skipped b=changed c=skipped")
 	e.says(t, "b: Write a file\n", "-in test\n", "+still in test\n")
 	if n := strings.Count(e.stdout, ": Write a file\n"); n != 1 {
@@ -66,6 +77,7 @@ func TestBlackBoxDeploy(t *testing.T) {
 	}
 	s.deploy("--limit=b,c").ends(t, 0, "done", "a=skipped b=changed c=changed")
 	s.deploy("--tags=none").ends(t, 0, "done", "a=skipped b=skipped c=skipped")
+	changed() // neither one host nor some of the tasks are all
 	if e := s.deploy("--log=plays").must(t, 0); strings.Contains(e.stdout, "Write a file") || !strings.Contains(e.stdout, "play Write") {
 		t.Errorf("a line per play is\n%s", e.stdout)
 	}
@@ -73,6 +85,7 @@ func TestBlackBoxDeploy(t *testing.T) {
 	if e := s.deploy().must(t, 0); strings.Count(e.stdout, "play Write …") != 3 {
 		t.Errorf("one host after the other is\n%s", e.stdout)
 	}
+	s.run("plan").must(t, 0).says(t, "test: the playbook has not changed since run ")
 }
 
 // A playbook gets the values of outputs as they are.

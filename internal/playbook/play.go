@@ -62,6 +62,9 @@ func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 			s.Report.WriteString(describeDead(dead))
 		}
 		record, err = s.start(working, o, h.Journal)
+		if err == nil && o.Limit == "" && o.Tags == "" {
+			s.remember(ctx, o.Commit)
+		}
 		return s.settle(ctx, record, o, others.Dead, errors.Join(hold.Stopped(working), err))
 	})
 	return record, err

@@ -12,7 +12,7 @@ type document struct {
 	short string // used if not even the head fits
 	whole string // where to get the full report
 
-	table, problems, losses, warnings, others group
+	table, problems, losses, warnings, files, others group
 }
 
 // A group is several lists under one heading, and the room for them.
@@ -43,11 +43,11 @@ func (d *document) within(limit int) string {
 // body divides the room among the lists. What is cut last gets room first, which is not the order
 // of display. It also summarises the lists that are not shown at all.
 func (d *document) body(room int) (text, missing string) {
-	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.warnings, &d.others} {
+	for _, g := range []*group{&d.table, &d.losses, &d.problems, &d.warnings, &d.files, &d.others} {
 		room -= g.fit(room)
 	}
 	cut, lists := tally{}, 0
-	for _, g := range []*group{&d.table, &d.problems, &d.losses, &d.warnings, &d.others} {
+	for _, g := range []*group{&d.table, &d.problems, &d.losses, &d.warnings, &d.files, &d.others} {
 		for _, l := range g.lists {
 			if l.text == "" {
 				cut.add(l.cut)

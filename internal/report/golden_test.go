@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,7 +48,7 @@ func many(t *testing.T) Report {
 			{Name: "01-network", Summary: summary(t, "drift")},
 			{Name: "02-platform", Summary: summary(t, "actions"), Note: "will be planned again when 01-network has been applied"},
 			{Name: "03-names", Summary: summary(t, "names")},
-		}},
+		}, Deployment: &Deployment{Run: "LTS4", Ended: time.Date(2026, 11, 24, 4, 52, 0, 0, time.UTC), Changed: []File{{"~", "ansible/playbooks/site.yml"}}}},
 		{Name: "staging", Layers: []Layer{{Name: "staging", Summary: summary(t, "errored")}}},
 		{Name: "test", Error: "the bucket slipway-test does not exist\nat @everyone|<b>", Hint: "dagger call bootstrap --env=test"},
 	}}
@@ -56,6 +57,14 @@ func many(t *testing.T) Report {
 func TestGolden(t *testing.T) {
 	reports := map[string]Report{
 		"many": many(t),
+		"playbook": {Environments: []Environment{
+			{Name: "preprod", Layers: []Layer{{Name: "preprod", Summary: summary(t, "none")}}, Deployment: &Deployment{}},
+			{Name: "prod", Layers: []Layer{{Name: "prod", Summary: summary(t, "none")}}, Deployment: &Deployment{
+				Run: "LTS4", Commit: "3f2a91c", Ended: time.Date(2026, 11, 24, 4, 52, 0, 0, time.UTC),
+				Changed: []File{{"+", "ansible/roles/base/tasks/new.yml"}, {"~", "ansible/playbooks/site.yml"}, {"-", "ansible/``` @everyone\n<b>"}},
+			}},
+			{Name: "test", Layers: []Layer{{Name: "test", Summary: summary(t, "none")}}, Deployment: &Deployment{Run: "LTS4", Ended: time.Date(2026, 11, 24, 4, 52, 0, 0, time.UTC)}},
+		}},
 		"quiet": {Environments: []Environment{
 			{Name: "prod", Layers: []Layer{{Name: "prod", Summary: summary(t, "none")}}},
 			{Name: "test", Layers: []Layer{{Name: "test", Summary: summary(t, "none")}}},

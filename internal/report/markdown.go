@@ -16,6 +16,15 @@ func Markdown(r Report, limit int) string {
 			d.head += "The plan of " + code(place(e.Name, "")) + " is " + code(shown(e.Digest, longestPlace)) + ".\n\n"
 		}
 	}
+	for _, e := range r.Environments {
+		if e.Deployment == nil {
+			continue
+		}
+		d.head += code(place(e.Name, "")) + ": " + e.Deployment.sentence(code) + "\n\n"
+		if lines := e.Deployment.lines(); len(lines) > 0 {
+			d.files.lists = append(d.files.lists, v.fenced("", place(e.Name, ""), "diff", lines))
+		}
+	}
 	if v.whole != "" {
 		d.whole = code(v.whole)
 	}
@@ -27,6 +36,7 @@ func Markdown(r Report, limit int) string {
 		d.problems.lists = append(d.problems.lists, v.fenced("", p.place, "", p.lines))
 	}
 	d.warnings.heading = "### Warnings\n\n"
+	d.files.heading = "### Files of the playbook\n\n"
 	d.losses.heading = "### " + v.heading() + "\n\n"
 	for _, l := range v.layers {
 		name := code(l.place) + "\n\n"

@@ -31,6 +31,8 @@ type Environment struct {
 	// What is to be done after an apply, for whoever applies the plan.
 	Playbook bool     `json:"playbook,omitempty"` // deploy: there is a playbook
 	Checks   []string `json:"checks,omitempty"`   // verify: the checks that disturb nobody
+
+	Deployment *Deployment `json:"deployment,omitempty"` // how the playbook differs from the deployed one; nil: not known
 }
 
 // A Layer is a root module that was planned.

@@ -100,8 +100,8 @@ func TestAnyLimit(t *testing.T) {
 			}
 		}
 	}
-	if got := Markdown(r, 270); !strings.HasSuffix(got, "1 of 4 environments could not be planned.\n\nThe lists are left out for length.\n") {
-		t.Errorf("270 bytes hold %q", got)
+	if got := Markdown(r, 370); !strings.HasSuffix(got, "UTC.\n\nThe lists are left out for length.\n") {
+		t.Errorf("370 bytes hold %q", got)
 	}
 }
 

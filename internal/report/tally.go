@@ -19,6 +19,7 @@ const (
 	warning kind = "warning"
 	problem kind = "problem"
 	row     kind = "row"
+	file    kind = "file"
 )
 
 // changeKinds are the kinds of what a plan does, in display order.
@@ -44,6 +45,7 @@ var kinds = []struct {
 	{warning, "warning", "warnings"},
 	{problem, "line on what could not be planned", "lines on what could not be planned"},
 	{row, "row of the table", "rows of the table"},
+	{file, "file", "files"},
 }
 
 // A tally counts lines by kind.

@@ -97,6 +97,41 @@ func copyRepository(r *run.Run) (digest string, err error) {
 	return "sha256:" + hex.EncodeToString(all.Sum(nil)), nil
 }
 
+// Digests returns what copyRepository would note of the files below a folder of the repository: mode
+// and digest, by path. Without the folder, it returns none.
+func Digests(r *run.Run, folder string) (map[string]string, error) {
+	digests := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(r.Repository, folder), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.Repository, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		switch {
+		case excluded(r, name, entry):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.Type()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			digests[name] = "link " + link
+			return err
+		case entry.Type().IsRegular():
+			mode, digest, err := copyFile(path, os.DevNull)
+			digests[name] = mode.String() + " " + digest
+			return err
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return digests, err
+}
+
 // copyFile copies content and the executable bit, and returns the mode and digest of the copy.
 func copyFile(from, to string) (mode fs.FileMode, digest string, err error) {
 	in, err := os.Open(from)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"slipway/internal/layer"
+	"slipway/internal/playbook"
 	"slipway/internal/run"
 	"slipway/internal/tofu"
 )
@@ -55,7 +56,10 @@ func destroy(ctx context.Context, r *run.Run, o options) error {
 			return err
 		}
 	}
-	return nil
+	if r.OnlyLayer != "" {
+		return nil
+	}
+	return playbook.Forget(ctx, r)
 }
 
 func down(ctx context.Context, r *run.Run, o options) error {

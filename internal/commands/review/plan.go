@@ -12,6 +12,7 @@ import (
 	"slipway/internal/hold"
 	"slipway/internal/layer"
 	"slipway/internal/plan"
+	"slipway/internal/playbook"
 	"slipway/internal/report"
 	"slipway/internal/run"
 	"slipway/internal/sealedplan"
@@ -39,10 +40,15 @@ func Plan() run.Command {
 	}
 }
 
+// playbookRoom is how many bytes a terminal gets of the list of the playbook's files.
+const playbookRoom = 2000
+
 // planning is one plan of an environment.
 type planning struct {
 	sealer sealedplan.Sealer
 	layers []report.Layer // the planned layers
+
+	deployment *report.Deployment
 }
 
 func (p *planning) run(ctx context.Context, r *run.Run) error {
@@ -70,6 +76,12 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 		return err
 	}
 	r.Changed = after != ""
+	if p.deployment, err = playbook.Since(ctx, r); err != nil {
+		return err
+	}
+	if p.deployment != nil {
+		r.Report.WriteString(p.deployment.Text(r.Env, playbookRoom))
+	}
 	r.Result.Digest = p.sealer.Digest(r)
 	fmt.Fprintf(&r.Report, "%s: the digest of this plan is %s\n", r.Env, r.Result.Digest)
 	return nil
@@ -91,7 +103,7 @@ func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Sum
 // summary writes summary.json for the comment, and returns its Markdown. A failed plan also has
 // one.
 func (p *planning) summary(r *run.Run) (string, error) {
-	e := report.Environment{Version: report.Version, Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers}
+	e := report.Environment{Version: report.Version, Name: r.Env, Error: r.Result.Error, Hint: r.Result.Hint, Digest: r.Result.Digest, Layers: p.layers, Deployment: p.deployment}
 	if r.Environment != nil {
 		e.Playbook, e.Checks = r.Environment.Deploy != nil, verify.Harmless(r.Environment.Verify)
 	}
