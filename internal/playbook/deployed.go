@@ -18,8 +18,8 @@ import (
 // sources is the folder of the repository with the playbooks, their roles and their variables.
 const sources = "ansible"
 
-// A deployed is what the store remembers of the last deploy of all tasks on all hosts. It lies
-// where the credentials for plans cannot write.
+// A deployed is the store's record of the last deploy of all tasks on all hosts. Its key is one that
+// the credentials for plans cannot write.
 type deployed struct {
 	Version int               `json:"version"` // 1
 	Run     string            `json:"run"`
