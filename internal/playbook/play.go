@@ -62,9 +62,6 @@ func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 			s.Report.WriteString(describeDead(dead))
 		}
 		record, err = s.start(working, o, h.Journal)
-		if err == nil && o.Limit == "" && o.Tags == "" {
-			s.remember(ctx, o.Commit)
-		}
 		return s.settle(ctx, record, o, others.Dead, errors.Join(hold.Stopped(working), err))
 	})
 	return record, err
@@ -245,7 +242,7 @@ func describeDead(dead journal.Run) string {
 }
 
 // settle decides what is left of a deploy. One that was interrupted leaves its journal for the next
-// one. A complete one on all hosts makes up for those before it.
+// one. A complete one on all hosts makes up for those before it, and is recorded for the next plan.
 func (s *Site) settle(ctx context.Context, done *ansible.Record, o Options, dead []journal.Run, err error) (clean bool, _ error) {
 	e, known := fault.Of(err)
 	judged := known && (e.Kind == fault.Failed || e.Kind == fault.Unreachable)
@@ -253,8 +250,10 @@ func (s *Site) settle(ctx context.Context, done *ansible.Record, o Options, dead
 		return false, err
 	}
 	if err == nil && o.Limit == "" && o.Tags == "" {
+		ctx = context.WithoutCancel(ctx)
+		s.remember(ctx, o.Commit)
 		for _, run := range dead {
-			err = errors.Join(err, journal.Remove(context.WithoutCancel(ctx), s.Store, run))
+			err = errors.Join(err, journal.Remove(ctx, s.Store, run))
 		}
 	}
 	return true, err

@@ -3,6 +3,8 @@ package playbook
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,8 +25,8 @@ func onDesk(t *testing.T) (*Site, *testkit.Desk) {
 	return New(d.Run), d
 }
 
-// A deploy that ended by itself releases its lock. Only a complete one makes up for those before it. One
-// that was stopped leaves its lock and its journal.
+// A deploy that ended by itself releases its lock. Only a complete one makes up for those before it and is
+// recorded. One that was stopped leaves its lock and its journal.
 func TestSettle(t *testing.T) {
 	began, idle := &ansible.Record{Began: true}, &ansible.Record{}
 	failed := fault.Fail("", "a task failed")
@@ -45,6 +47,8 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, d := onDesk(t)
+			d.Repository = t.TempDir()
+			must.Do(t, os.Mkdir(filepath.Join(d.Repository, sources), 0o755))
 			d.Interrupted(journal.Header{ID: "dead", Stage: "deploy"})
 			stopped, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -53,6 +57,9 @@ func TestSettle(t *testing.T) {
 			})
 			if (err != nil) != (c.err != nil) {
 				t.Errorf("got %v", err)
+			}
+			if _, err := d.Store.Read(t.Context(), deployedKey(d.Run)); (err == nil) == c.dead {
+				t.Errorf("the record of the last deploy: %v", err)
 			}
 			d.ID = "next"
 			others, err := hold.RunsOn(t.Context(), hold.Hosts(d.Run))
