@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/approval"
 	"slipway/internal/printable"
+	"slipway/internal/settings"
 )
 
 var (
@@ -41,31 +42,31 @@ func (s *source) check(repository fs.FS, e *Environment) error {
 func (s *source) checkState(_ fs.FS, e *Environment) error {
 	switch {
 	case e.State.S3 != nil && e.State.HTTP != nil:
-		return s.refuse("state", edit("keep one of them"), "state has both s3 and http")
+		return s.Refuse("state", s.Edit("keep one of them"), "state has both s3 and http")
 	case e.State.HTTP != nil:
 		if e.State.HTTP.Address == "" {
-			return s.refuse("state.http", edit("write http: {address: …}"), "state.http has no address")
+			return s.Refuse("state.http", s.Edit("write http: {address: …}"), "state.http has no address")
 		}
 		if err := s.checkURL("state.http.address", e.State.HTTP.Address); err != nil {
 			return err
 		}
 		// The user and the password are sent with every request.
 		if u, err := url.Parse(e.State.HTTP.Address); err != nil || u.Scheme != "https" && !loopback(u.Hostname()) {
-			return s.refuse("state.http.address", edit("write it as https://host/path"), "state.http.address uses http without TLS: anyone on the network path could read TF_HTTP_PASSWORD")
+			return s.Refuse("state.http.address", s.Edit("write it as https://host/path"), "state.http.address uses http without TLS: anyone on the network path could read TF_HTTP_PASSWORD")
 		}
 		return nil
 	case e.State.S3 == nil:
-		return s.refuse("state", edit("write state: with s3: or http: below it"), "the file does not say where the state is kept")
+		return s.Refuse("state", s.Edit("write state: with s3: or http: below it"), "the file does not say where the state is kept")
 	}
 	store := e.State.S3
 	if store.Bucket == "" {
-		return s.refuse("state.s3", edit("write bucket: and its name"), "state.s3 has no bucket")
+		return s.Refuse("state.s3", s.Edit("write bucket: and its name"), "state.s3 has no bucket")
 	}
 	if _, notAddress := netip.ParseAddr(store.Bucket); notAddress == nil || !bucketPattern.MatchString(store.Bucket) || strings.Contains(store.Bucket, "..") {
-		return s.refuse("state.s3.bucket", edit("use 3 to 63 lower-case letters, digits, single dots and dashes, not an IP address"), "%q cannot be the name of a bucket", store.Bucket)
+		return s.Refuse("state.s3.bucket", s.Edit("use 3 to 63 lower-case letters, digits, single dots and dashes, not an IP address"), "%q cannot be the name of a bucket", store.Bucket)
 	}
 	if store.Region == "" {
-		return s.refuse("state.s3", edit("write region: and the store's name for it, or us-east-1 if it has none"), "state.s3 has no region")
+		return s.Refuse("state.s3", s.Edit("write region: and the store's name for it, or us-east-1 if it has none"), "state.s3 has no region")
 	}
 	if store.Endpoint == "" {
 		store.Endpoint = "https://s3." + store.Region + ".amazonaws.com"
@@ -77,7 +78,7 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 	// Consoles show the bucket's URL. With that as the endpoint, keys would contain the bucket
 	// twice.
 	if strings.Count(store.Endpoint, "/") > len("//") {
-		return s.refuse("state.s3.endpoint", edit("write it as https://host; the bucket has its own line"), "state.s3.endpoint has a path")
+		return s.Refuse("state.s3.endpoint", s.Edit("write it as https://host; the bucket has its own line"), "state.s3.endpoint has a path")
 	}
 	return nil
 }
@@ -85,19 +86,19 @@ func (s *source) checkState(_ fs.FS, e *Environment) error {
 func (s *source) checkURL(at, text string) error {
 	u, err := url.Parse(text)
 	if err == nil && u.User != nil {
-		return s.refuse(at, s.keepSecret(), "%s contains a user or a password", at)
+		return s.Refuse(at, s.KeepSecret(), "%s contains a user or a password", at)
 	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return s.refuse(at, edit("write it as https://host/path"), "%s is not an http or https URL", at)
+		return s.Refuse(at, s.Edit("write it as https://host/path"), "%s is not an http or https URL", at)
 	}
 	for key := range u.Query() {
-		if secretPattern.MatchString(key) {
-			return s.refuse(at, s.keepSecret(), "%s contains a secret, %q", at, key)
+		if settings.SecretName(key) {
+			return s.Refuse(at, s.KeepSecret(), "%s contains a secret, %q", at, key)
 		}
 	}
 	// The state's name is appended to it.
 	if strings.ContainsAny(text, "?#") {
-		return s.refuse(at, edit("write it as https://host/path"), "%s has a query or a fragment", at)
+		return s.Refuse(at, s.Edit("write it as https://host/path"), "%s has a query or a fragment", at)
 	}
 	return nil
 }
@@ -112,32 +113,32 @@ func (s *source) checkLayers(repository fs.FS, e *Environment) error {
 	for i, layer := range e.Layers {
 		at := fmt.Sprintf("layers[%d]", i)
 		if !fs.ValidPath(layer.Path) {
-			return s.refuse(at, edit("name a folder below environments/%s", e.Name), "layer %q is not a path below the environment", layer.Path)
+			return s.Refuse(at, s.Edit("name a folder below environments/%s", e.Name), "layer %q is not a path below the environment", layer.Path)
 		}
 		for part := range strings.SplitSeq(layer.Path, "/") {
 			if layer.Path != "." && !layerPattern.MatchString(part) {
-				return s.refuse(at, edit("rename the folder: lower-case letters, digits, _ and -"), "layer %q cannot be part of a state's key", layer.Path)
+				return s.Refuse(at, s.Edit("rename the folder: lower-case letters, digits, _ and -"), "layer %q cannot be part of a state's key", layer.Path)
 			}
 		}
 		// Compare state keys: the folder "." has the name of the environment.
 		if seen[e.StateKey(layer)] {
-			return s.refuse(at, edit("keep one of them, or rename the folder"), "layer %q has the same state as another layer: %s", layer.Path, e.StateKey(layer))
+			return s.Refuse(at, s.Edit("keep one of them, or rename the folder"), "layer %q has the same state as another layer: %s", layer.Path, e.StateKey(layer))
 		}
 		seen[e.StateKey(layer)] = true
 		dir := e.Dir(layer)
-		mode, there, err := s.find(repository, at, dir)
+		mode, there, err := s.Find(repository, at, dir)
 		if err != nil {
 			return err
 		}
 		if !there || !mode.IsDir() {
-			return s.refuse(at, "mkdir -p "+printable.Word(dir), "layer %q has no folder %s", layer.Path, dir)
+			return s.Refuse(at, "mkdir -p "+printable.Word(dir), "layer %q has no folder %s", layer.Path, dir)
 		}
 		entries, err := fs.ReadDir(repository, dir)
 		if err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(entries, isCode) {
-			return s.refuse(at, "$EDITOR "+printable.Word(dir+"/main.tf"), "layer %q has no .tf file in %s", layer.Path, dir)
+			return s.Refuse(at, "$EDITOR "+printable.Word(dir+"/main.tf"), "layer %q has no .tf file in %s", layer.Path, dir)
 		}
 	}
 	return nil
@@ -155,7 +156,7 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) (err error) 
 		return err
 	}
 	if len(e.Plan.Credentials) == 0 {
-		return s.refuse("plan", edit("write credentials: and their names, or delete the section"), "plan has no credentials")
+		return s.Refuse("plan", s.Edit("write credentials: and their names, or delete the section"), "plan has no credentials")
 	}
 	if e.PlanCredentialFiles, e.MissingPlanCredentials, err = s.credentials(repository, e, "plan.credentials", e.Plan.Credentials); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (s *source) checkCredentials(repository fs.FS, e *Environment) (err error) 
 	// The last credentials are those that may change the environment. They must not be given to
 	// everyone who may plan.
 	if n := len(e.Credentials); n > 0 && slices.Contains(e.Plan.Credentials, e.Credentials[n-1]) {
-		return s.refuse("plan.credentials", edit("name credentials that can only read, such as %s-plan", e.Name), "plan.credentials has %q, which can change environment %s", e.Credentials[n-1], e.Name)
+		return s.Refuse("plan.credentials", s.Edit("name credentials that can only read, such as %s-plan", e.Name), "plan.credentials has %q, which can change environment %s", e.Credentials[n-1], e.Name)
 	}
 	return nil
 }
@@ -178,20 +179,20 @@ func (s *source) credentials(repository fs.FS, e *Environment, list string, name
 	for i, name := range names {
 		at := fmt.Sprintf("%s[%d]", list, i)
 		if !credentialPattern.MatchString(name) {
-			return nil, nil, s.refuse(at, edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
+			return nil, nil, s.Refuse(at, s.Edit("write common for credentials/common.enc.env"), "%q cannot be the name of credentials", name)
 		}
 		if seen[name] {
-			return nil, nil, s.refuse(at, edit("keep one of them"), "credentials %q are listed twice", name)
+			return nil, nil, s.Refuse(at, s.Edit("keep one of them"), "credentials %q are listed twice", name)
 		}
 		seen[name] = true
 		// A folder copied from another environment would otherwise keep using its credentials.
 		if name != e.Name && slices.Contains(environments, name) {
-			return nil, nil, s.refuse(at, edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
+			return nil, nil, s.Refuse(at, s.Edit("give this environment credentials of its own, such as %s", e.Name), "credentials %q belong to the environment of that name", name)
 		}
 		var files []string
 		for _, extension := range []string{".env", ".yaml", ".json"} {
 			file := "credentials/" + name + ".enc" + extension
-			mode, found, err := s.find(repository, at, file)
+			mode, found, err := s.Find(repository, at, file)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -206,7 +207,7 @@ func (s *source) credentials(repository fs.FS, e *Environment, list string, name
 		case 1:
 			there = append(there, files[0])
 		default:
-			return nil, nil, s.refuse(at, "git rm "+printable.Word(files[1]), "credentials %q have the files %s", name, enumerate(files))
+			return nil, nil, s.Refuse(at, "git rm "+printable.Word(files[1]), "credentials %q have the files %s", name, settings.Enumerate(files))
 		}
 	}
 	return there, missing, nil
@@ -217,19 +218,19 @@ func (s *source) checkReviewers(_ fs.FS, e *Environment) error {
 		return nil
 	}
 	if !e.Protected {
-		return s.refuse("reviewers", edit("write protected: true, or delete the reviewers"), "reviewers are asked in a protected environment only")
+		return s.Refuse("reviewers", s.Edit("write protected: true, or delete the reviewers"), "reviewers are asked in a protected environment only")
 	}
 	if e.State.S3 == nil {
-		return s.refuse("reviewers", edit("delete the reviewers, or keep the state in a bucket"), "the reviewers' signatures are stored in the state's bucket, and there is no state.s3")
+		return s.Refuse("reviewers", s.Edit("delete the reviewers, or keep the state in a bucket"), "the reviewers' signatures are stored in the state's bucket, and there is no state.s3")
 	}
 	for i, line := range e.Reviewers {
 		at := fmt.Sprintf("reviewers[%d]", i)
 		reviewer, err := approval.ParseReviewer(line)
 		if err != nil {
-			return s.refuse(at, edit("write a line of authorized_keys: ssh-ed25519 AAAA… name"), "%s: %v", at, err)
+			return s.Refuse(at, s.Edit("write a line of authorized_keys: ssh-ed25519 AAAA… name"), "%s: %v", at, err)
 		}
 		if slices.ContainsFunc(e.Approvers, func(r approval.Reviewer) bool { return bytes.Equal(r.Key.Marshal(), reviewer.Key.Marshal()) }) {
-			return s.refuse(at, edit("keep one of them"), "the key of %q is listed twice", reviewer.Name)
+			return s.Refuse(at, s.Edit("keep one of them"), "the key of %q is listed twice", reviewer.Name)
 		}
 		e.Approvers = append(e.Approvers, reviewer)
 	}
@@ -244,28 +245,28 @@ func (s *source) checkAllow(_ fs.FS, e *Environment) error {
 		return nil
 	}
 	if len(e.Allow.Programs)+len(e.Allow.Modules)+len(e.Allow.Providers) == 0 {
-		return s.refuse("allow", edit("write programs:, modules: or providers: below it, or delete the line"), "allow names nothing")
+		return s.Refuse("allow", s.Edit("write programs:, modules: or providers: below it, or delete the line"), "allow names nothing")
 	}
 	seen := map[string]bool{}
 	for i, name := range e.Allow.Programs {
 		if at := fmt.Sprintf("allow.programs[%d]", i); !slices.Contains(Programs, name) {
-			return s.refuse(at, edit("%sthe programs are %s", didYouMean(name, Programs), enumerate(Programs)), "%q is not a known way to run a program", name)
+			return s.Refuse(at, s.Edit("%sthe programs are %s", settings.DidYouMean(name, Programs), settings.Enumerate(Programs)), "%q is not a known way to run a program", name)
 		}
 	}
 	for i, name := range e.Allow.Providers {
 		if at := fmt.Sprintf("allow.providers[%d]", i); !providerPattern.MatchString(name) {
-			return s.refuse(at, edit("write it as registry.opentofu.org/acme/thing"), "%q is not a provider address", name)
+			return s.Refuse(at, s.Edit("write it as registry.opentofu.org/acme/thing"), "%q is not a provider address", name)
 		}
 	}
 	for i, name := range e.Allow.Modules {
 		if at := fmt.Sprintf("allow.modules[%d]", i); name == "" || strings.HasPrefix(name, ".") {
-			return s.refuse(at, edit("copy the source from the code, such as git::https://…"), "%q is not the source of a remote module", name)
+			return s.Refuse(at, s.Edit("copy the source from the code, such as git::https://…"), "%q is not the source of a remote module", name)
 		}
 	}
 	for kind, names := range map[string][]string{"programs": e.Allow.Programs, "modules": e.Allow.Modules, "providers": e.Allow.Providers} {
 		for i, name := range names {
 			if seen[kind+name] {
-				return s.refuse(fmt.Sprintf("allow.%s[%d]", kind, i), edit("keep one of them"), "%q is listed twice", name)
+				return s.Refuse(fmt.Sprintf("allow.%s[%d]", kind, i), s.Edit("keep one of them"), "%q is listed twice", name)
 			}
 			seen[kind+name] = true
 		}
@@ -278,29 +279,29 @@ func (s *source) checkDrift(_ fs.FS, e *Environment) error {
 		return nil
 	}
 	const after = "drift.after"
-	if s.lines[after] != 0 && e.Drift.After < 1 {
-		return s.refuse(after, edit("write 1, or more"), "drift.after is %d", e.Drift.After)
+	if s.Has(after) && e.Drift.After < 1 {
+		return s.Refuse(after, s.Edit("write 1, or more"), "drift.after is %d", e.Drift.After)
 	}
 	if e.Drift.After > 1 && e.State.S3 == nil {
-		return s.refuse(after, edit("delete the line, or keep the state in a bucket"), "the counter for drift.after is stored in the state's bucket, and there is no state.s3")
+		return s.Refuse(after, s.Edit("delete the line, or keep the state in a bucket"), "the counter for drift.after is stored in the state's bucket, and there is no state.s3")
 	}
 	seen := map[string]bool{}
 	for i, ignore := range e.Drift.Ignore {
 		at := fmt.Sprintf("drift.ignore[%d]", i)
 		switch {
 		case ignore.Address == "":
-			return s.refuse(at, edit("write address: and the resource's address, as a plan shows it"), "%s has no address", at)
+			return s.Refuse(at, s.Edit("write address: and the resource's address, as a plan shows it"), "%s has no address", at)
 		case ignore.Until == "":
-			return s.refuse(at, edit("write until: and a day, such as 2026-12-31"), "%s has no end date", at)
+			return s.Refuse(at, s.Edit("write until: and a day, such as 2026-12-31"), "%s has no end date", at)
 		case ignore.Reason == "":
-			return s.refuse(at, edit("write reason: and why it is expected"), "%s has no reason", at)
+			return s.Refuse(at, s.Edit("write reason: and why it is expected"), "%s has no reason", at)
 		}
 		if _, err := time.Parse(time.DateOnly, ignore.Until); err != nil {
-			return s.refuse(at+".until", edit("write a day, such as 2026-12-31"), "%s.until is %q, which is not a date", at, ignore.Until)
+			return s.Refuse(at+".until", s.Edit("write a day, such as 2026-12-31"), "%s.until is %q, which is not a date", at, ignore.Until)
 		}
 		key := ignore.Address + " " + strings.Join(ignore.Attributes, " ")
 		if seen[key] {
-			return s.refuse(at, edit("keep one of them"), "%q is listed twice", ignore.Address)
+			return s.Refuse(at, s.Edit("keep one of them"), "%q is listed twice", ignore.Address)
 		}
 		seen[key] = true
 	}

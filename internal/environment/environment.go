@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/approval"
 	"slipway/internal/printable"
+	"slipway/internal/settings"
 )
 
 // An Environment is one folder below environments/.
@@ -185,7 +186,7 @@ func need(missing []string) error {
 	if len(files) == 1 {
 		return refuse(hint, "there is no file %s", files[0])
 	}
-	return refuse(hint, "there are no files %s", enumerate(files))
+	return refuse(hint, "there are no files %s", settings.Enumerate(files))
 }
 
 // Shown returns the attributes whose values a plan shows besides the built-in ones.
@@ -237,30 +238,33 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	}
 	if !slices.Contains(known, name) {
 		if name == "" {
-			return nil, refuse("name one of "+printable.Line(enumerate(known)), "no environment was given")
+			return nil, refuse("name one of "+printable.Line(settings.Enumerate(known)), "no environment was given")
 		}
-		if found, mode, err := look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
-			return nil, refuse(replaceLink(found), "%s is a symbolic link", found)
+		if found, mode, err := settings.Look(repository, "environments/"+name); err == nil && mode&fs.ModeSymlink != 0 {
+			return nil, refuse(settings.ReplaceLink(found), "%s is a symbolic link", found)
 		}
-		return nil, refuse(printable.Line(didYouMean(name, known)+"the environments are "+enumerate(known)), "there is no environment %q", name)
+		return nil, refuse(printable.Line(settings.DidYouMean(name, known)+"the environments are "+settings.Enumerate(known)), "there is no environment %q", name)
 	}
 	if !ValidName(name) {
 		return nil, refuse("rename the folder, lower-case letters, digits and dashes, at most 32: git mv -- "+printable.Word("environments/"+name)+" environments/<name>", "%q cannot be the name of an environment", name)
 	}
-	s := &source{path: "environments/" + name + "/environment.yaml", environment: name}
-	mode, there, err := s.find(repository, "", s.path)
+	s := &source{settings.Source{
+		Path: "environments/" + name + "/environment.yaml", Check: listCommand, Secrets: "credentials/" + name + ".enc.env",
+		Least: "`state:`; the keys are in environments/environment.schema.json",
+	}}
+	mode, there, err := s.Find(repository, "", s.Path)
 	if err != nil {
 		return nil, err
 	}
 	if !there || !mode.IsRegular() {
-		return nil, refuse("$EDITOR "+printable.Word(s.path), "there is no file %s", s.path)
+		return nil, refuse("$EDITOR "+printable.Word(s.Path), "there is no file %s", s.Path)
 	}
-	data, err := fs.ReadFile(repository, s.path)
+	data, err := fs.ReadFile(repository, s.Path)
 	if err != nil {
 		return nil, err
 	}
 	e := &Environment{Name: name}
-	if err := s.decode(data, e); err != nil {
+	if err := s.Decode(data, e); err != nil {
 		return nil, err
 	}
 	if len(e.Layers) == 0 {

@@ -22,20 +22,20 @@ func (s *source) checkDeploy(repository fs.FS, e *Environment) error {
 	const folder = "ansible/playbooks/"
 	playbook := e.Deploy.Playbook
 	if !fs.ValidPath(playbook) || playbook == "." {
-		return s.refuse("deploy.playbook", edit("name a file below "+folder), "playbook %q is not a file below %s", playbook, folder)
+		return s.Refuse("deploy.playbook", s.Edit("name a file below "+folder), "playbook %q is not a file below %s", playbook, folder)
 	}
-	mode, there, err := s.find(repository, "deploy.playbook", folder+playbook)
+	mode, there, err := s.Find(repository, "deploy.playbook", folder+playbook)
 	if err != nil {
 		return err
 	}
 	if !there || !mode.IsRegular() {
-		return s.refuse("deploy.playbook", "$EDITOR "+printable.Word(folder+playbook), "there is no file %s", folder+playbook)
+		return s.Refuse("deploy.playbook", "$EDITOR "+printable.Word(folder+playbook), "there is no file %s", folder+playbook)
 	}
-	if at := "deploy.forks"; s.lines[at] != 0 && (e.Deploy.Forks < 1 || e.Deploy.Forks > 100) {
-		return s.refuse(at, edit("write a number from 1 to 100"), "%s is %d", at, e.Deploy.Forks)
+	if at := "deploy.forks"; s.Has(at) && (e.Deploy.Forks < 1 || e.Deploy.Forks > 100) {
+		return s.Refuse(at, s.Edit("write a number from 1 to 100"), "%s is %d", at, e.Deploy.Forks)
 	}
-	if at := "deploy.serial"; s.lines[at] != 0 && !serialPattern.MatchString(e.Deploy.Serial) {
-		return s.refuse(at, edit("write a number or a percentage, such as \"1\" or \"25%%\""), "%s is %q, want a number or a percentage of hosts", at, e.Deploy.Serial)
+	if at := "deploy.serial"; s.Has(at) && !serialPattern.MatchString(e.Deploy.Serial) {
+		return s.Refuse(at, s.Edit("write a number or a percentage, such as \"1\" or \"25%%\""), "%s is %q, want a number or a percentage of hosts", at, e.Deploy.Serial)
 	}
 	return nil
 }
@@ -45,10 +45,10 @@ func (s *source) checkSSH(_ fs.FS, e *Environment) error {
 		return nil
 	}
 	if e.SSH.Proxy == "" && e.SSH.Jump == "" {
-		return s.refuse("ssh", edit("write proxy: and its URL, or jump: and the name of a host, or delete the section"), "ssh has neither proxy nor jump")
+		return s.Refuse("ssh", s.Edit("write proxy: and its URL, or jump: and the name of a host, or delete the section"), "ssh has neither proxy nor jump")
 	}
 	if strings.ContainsAny(e.SSH.Jump, " \t\n@:/") {
-		return s.refuse("ssh.jump", edit("write the name of a host, as `dagger call ssh` knows it"), "ssh.jump is %q, want the name of a host", e.SSH.Jump)
+		return s.Refuse("ssh.jump", s.Edit("write the name of a host, as `dagger call ssh` knows it"), "ssh.jump is %q, want the name of a host", e.SSH.Jump)
 	}
 	if e.SSH.Proxy == "" {
 		return nil
@@ -59,7 +59,7 @@ func (s *source) checkSSH(_ fs.FS, e *Environment) error {
 	}
 	u, err := url.Parse(e.SSH.Proxy)
 	if err != nil || u.Scheme != "http" || u.Port() == "" || !hostPattern.MatchString(u.Hostname()) || u.Path != "" { // a shell reads it
-		return s.refuse(at, edit("write it as http://host:port"), "%s is not an http URL with a port", at)
+		return s.Refuse(at, s.Edit("write it as http://host:port"), "%s is not an http URL with a port", at)
 	}
 	return nil
 }

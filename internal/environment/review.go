@@ -18,21 +18,21 @@ func (s *source) checkReview(_ fs.FS, e *Environment) error {
 		return nil
 	}
 	if len(e.Review.Show) == 0 {
-		return s.refuse("review", edit("write show: and a list of attributes, or delete the section"), "review has no show")
+		return s.Refuse("review", s.Edit("write show: and a list of attributes, or delete the section"), "review has no show")
 	}
 	for i, name := range e.Review.Show {
 		at := fmt.Sprintf("review.show[%d]", i)
 		if !shownPattern.MatchString(name) {
-			return s.refuse(at, edit("write it as openstack_compute_instance_v2.flavor_name"), "%q is not a resource type with an attribute", name)
+			return s.Refuse(at, s.Edit("write it as openstack_compute_instance_v2.flavor_name"), "%q is not a resource type with an attribute", name)
 		}
 		_, path, _ := strings.Cut(name, ".")
 		for part := range strings.SplitSeq(path, ".") {
 			if redact.SecretName(part) {
-				return s.refuse(at, edit("delete it: a plan shows its name, and never its value"), "%q looks like a secret", name)
+				return s.Refuse(at, s.Edit("delete it: a plan shows its name, and never its value"), "%q looks like a secret", name)
 			}
 		}
 		if slices.Contains(e.Review.Show[:i], name) {
-			return s.refuse(at, edit("keep one of them"), "%q is listed twice", name)
+			return s.Refuse(at, s.Edit("keep one of them"), "%q is listed twice", name)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (s *source) checkVerify(repository fs.FS, e *Environment) error {
 		return nil
 	}
 	if v.HTTPS == nil && v.Flow == nil && v.Reboot == nil {
-		return s.refuse("verify", edit("write https:, flow: or reboot: below it, or delete the section"), "verify names no check")
+		return s.Refuse("verify", s.Edit("write https:, flow: or reboot: below it, or delete the section"), "verify names no check")
 	}
 	for _, rule := range []func(fs.FS, *Environment) error{s.checkRoots, s.checkHTTPS, s.checkFlow, s.checkReboot} {
 		if err := rule(repository, e); err != nil {
@@ -47,14 +47,14 @@ func (s *source) checkRoots(repository fs.FS, e *Environment) error {
 		return s.checkSecureURL(at, v.Roots)
 	}
 	if !fs.ValidPath(v.Roots) {
-		return s.refuse(at, edit("name a file of the repository, or a URL"), "%s is %q, which is not a path in the repository", at, v.Roots)
+		return s.Refuse(at, s.Edit("name a file of the repository, or a URL"), "%s is %q, which is not a path in the repository", at, v.Roots)
 	}
-	mode, there, err := s.find(repository, at, v.Roots)
+	mode, there, err := s.Find(repository, at, v.Roots)
 	if err != nil {
 		return err
 	}
 	if !there || !mode.IsRegular() {
-		return s.refuse(at, "$EDITOR "+printable.Word(v.Roots), "there is no file %s", v.Roots)
+		return s.Refuse(at, "$EDITOR "+printable.Word(v.Roots), "there is no file %s", v.Roots)
 	}
 	return nil
 }
@@ -64,8 +64,8 @@ func (s *source) checkHTTPS(_ fs.FS, e *Environment) error {
 	if v.HTTPS == nil {
 		return nil
 	}
-	if at := "verify.https.days"; s.lines[at] != 0 && v.HTTPS.Days < 1 {
-		return s.refuse(at, edit("write 1, or more"), "%s is %d", at, v.HTTPS.Days)
+	if at := "verify.https.days"; s.Has(at) && v.HTTPS.Days < 1 {
+		return s.Refuse(at, s.Edit("write 1, or more"), "%s is %d", at, v.HTTPS.Days)
 	}
 	return s.checkSecureURL("verify.https.url", v.HTTPS.URL)
 }
@@ -76,7 +76,7 @@ func (s *source) checkSecureURL(at, text string) error {
 		return err
 	}
 	if u, err := url.Parse(text); err != nil || u.Scheme != "https" {
-		return s.refuse(at, edit("write it as https://host/path"), "%s is not an https URL", at)
+		return s.Refuse(at, s.Edit("write it as https://host/path"), "%s is not an https URL", at)
 	}
 	return nil
 }
@@ -88,26 +88,26 @@ func (s *source) checkFlow(_ fs.FS, e *Environment) error {
 	}
 	const at = "verify.flow"
 	if host, port, err := net.SplitHostPort(c.Broker); err != nil || host == "" || port == "" {
-		return s.refuse(at+".broker", edit("write it as example.org:8883"), "%s.broker is %q, want a name and a port", at, c.Broker)
+		return s.Refuse(at+".broker", s.Edit("write it as example.org:8883"), "%s.broker is %q, want a name and a port", at, c.Broker)
 	}
 	if strings.HasSuffix(c.API, "/") {
-		return s.refuse(at+".api", edit("delete the final slash"), "%s.api ends with a slash", at)
+		return s.Refuse(at+".api", s.Edit("delete the final slash"), "%s.api ends with a slash", at)
 	}
 	if err := s.checkSecureURL(at+".api", c.API); err != nil {
 		return err
 	}
 	if c.User == "" {
-		return s.refuse(at, edit("write user: and the MQTT user of the devices"), "%s has no user", at)
+		return s.Refuse(at, s.Edit("write user: and the MQTT user of the devices"), "%s has no user", at)
 	}
 	if !variablePattern.MatchString(c.Credential) {
-		return s.refuse(at+".credential", edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is not the name of a variable", at)
+		return s.Refuse(at+".credential", s.Edit("name a variable of the credentials, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is not the name of a variable", at)
 	}
 	// It is sent to the broker.
 	if !strings.HasPrefix(c.Credential, secrets.PlaybookPrefix) {
-		return s.refuse(at+".credential", edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
+		return s.Refuse(at+".credential", s.Edit("name a variable of the playbook, such as ANSIBLE_VAR_broker_verify_password"), "%s.credential is %s, which is not for the hosts", at, c.Credential)
 	}
-	if s.lines[at+".positions"] != 0 && (c.Positions < 1 || c.Positions > 10000) {
-		return s.refuse(at+".positions", edit("write a number from 1 to 10000"), "%s.positions is %d", at, c.Positions)
+	if s.Has(at+".positions") && (c.Positions < 1 || c.Positions > 10000) {
+		return s.Refuse(at+".positions", s.Edit("write a number from 1 to 10000"), "%s.positions is %d", at, c.Positions)
 	}
 	return nil
 }
@@ -119,11 +119,11 @@ func (s *source) checkReboot(_ fs.FS, e *Environment) error {
 	case v.Reboot == nil:
 		return nil
 	case v.Flow == nil:
-		return s.refuse(at, edit("write flow: too: it says what is published meanwhile"), "%s needs flow", at)
+		return s.Refuse(at, s.Edit("write flow: too: it says what is published meanwhile"), "%s needs flow", at)
 	case v.Reboot.Host == "":
-		return s.refuse(at, edit("write host: and its name, as `dagger call ssh` knows it"), "%s has no host", at)
-	case s.lines[at+".seconds"] != 0 && v.Reboot.Seconds < 1:
-		return s.refuse(at+".seconds", edit("write 1, or more"), "%s.seconds is %d", at, v.Reboot.Seconds)
+		return s.Refuse(at, s.Edit("write host: and its name, as `dagger call ssh` knows it"), "%s has no host", at)
+	case s.Has(at+".seconds") && v.Reboot.Seconds < 1:
+		return s.Refuse(at+".seconds", s.Edit("write 1, or more"), "%s.seconds is %d", at, v.Reboot.Seconds)
 	}
 	return nil
 }

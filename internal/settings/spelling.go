@@ -1,12 +1,12 @@
-package environment
+package settings
 
 import (
 	"fmt"
 	"strings"
 )
 
-// didYouMean returns the beginning of a hint, or "" if no known word is close.
-func didYouMean(word string, known []string) string {
+// DidYouMean returns the beginning of a hint, or "" if no known word is close.
+func DidYouMean(word string, known []string) string {
 	best, least := "", 3 // two differences are a typo, three are another word
 	for _, candidate := range known {
 		// In a short word, two differences leave too little in common.
@@ -46,8 +46,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// enumerate joins words for a sentence: a, b and c.
-func enumerate(words []string) string {
+// Enumerate joins words for a sentence: a, b and c.
+func Enumerate(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -1,4 +1,6 @@
-package environment
+// Package settings reads the YAML files that people write. It is strict: every mistake is refused with
+// its line and what to write instead.
+package settings
 
 import (
 	"bytes"
@@ -8,50 +10,63 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"slipway/internal/fault"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// A source is a file that is being decoded. It records the line of every value, so that a later
+// A Source is a file that is being decoded. It records the line of every value, so that a later
 // check can still report it.
-type source struct {
-	path        string         // relative to the repository's root
-	environment string         // owner of the credentials file that hints name
-	lines       map[string]int // by path of the value, such as state.s3.bucket or layers[0]
+type Source struct {
+	Path    string // relative to the repository's root
+	Check   string // the command that checks it again
+	Secrets string // the credentials file that hints name
+	Least   string // what it has to contain at least, and where its keys are listed
+
+	lines map[string]int // by path of the value, such as state.s3.bucket or layers[0]
 }
 
-// refuse reports the line of the value at that path, or of its nearest parent.
-func (s *source) refuse(at, hint, format string, args ...any) error {
+// Edit returns the hint for a fault in the file itself: what to write, and the command that checks it
+// again.
+func (s *Source) Edit(format string, args ...any) string {
+	return fmt.Sprintf(format, args...) + "; then check it: " + s.Check
+}
+
+// Has reports whether the file has a value at that path.
+func (s *Source) Has(at string) bool { return s.lines[at] != 0 }
+
+// Refuse reports the line of the value at that path, or of its nearest parent.
+func (s *Source) Refuse(at, hint, format string, args ...any) error {
 	for at != "" && s.lines[at] == 0 {
 		at = at[:max(0, strings.LastIndexAny(at, ".["))]
 	}
 	if at == "" {
-		return refuse(hint, s.path+": "+format, args...)
+		return fault.Refuse(hint, s.Path+": "+format, args...)
 	}
 	return s.refuseLine(s.lines[at], hint, format, args...)
 }
 
-func (s *source) refuseLine(line int, hint, format string, args ...any) error {
-	return refuse(hint, fmt.Sprintf("%s:%d: ", s.path, line)+format, args...)
+func (s *Source) refuseLine(line int, hint, format string, args ...any) error {
+	return fault.Refuse(hint, fmt.Sprintf("%s:%d: ", s.Path, line)+format, args...)
 }
 
-// decode reads one YAML document into the struct. The yaml package's strict mode is not enough: it
+// Decode reads one YAML document into the struct. The yaml package's strict mode is not enough: it
 // accepts "yes" for true and 1 for "1", and gives no hints.
-func (s *source) decode(data []byte, into any) error {
+func (s *Source) Decode(data []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) || err == nil && document.Content[0].ShortTag() == "!!null" {
-		return refuse(edit("write at least `state:`; the keys are in environments/environment.schema.json"), "%s is empty", s.path)
+		return fault.Refuse(s.Edit("write at least %s", s.Least), "%s is empty", s.Path)
 	}
 	if err != nil {
 		return s.refuseSyntax(err)
 	}
 	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
-		return s.refuseLine(second.Line, edit("keep one of them, and delete the line `---` after it"), "a second YAML document begins here")
+		return s.refuseLine(second.Line, s.Edit("keep one of them, and delete the line `---` after it"), "a second YAML document begins here")
 	} else if !errors.Is(err, io.EOF) {
 		return s.refuseSyntax(err)
 	}
@@ -61,17 +76,17 @@ func (s *source) decode(data []byte, into any) error {
 
 var syntaxPattern = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
 
-func (s *source) refuseSyntax(err error) error {
+func (s *Source) refuseSyntax(err error) error {
 	parts := syntaxPattern.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	place := s.path
+	place := s.Path
 	if parts[1] != "" {
 		place += ":" + parts[1]
 	}
-	return refuse(edit("fix the YAML on that line or the one above it"), "%s: invalid YAML: %s", place, parts[2])
+	return fault.Refuse(s.Edit("fix the YAML on that line or the one above it"), "%s: invalid YAML: %s", place, parts[2])
 }
 
 // value decodes a node into a value of exactly its kind.
-func (s *source) value(node *yaml.Node, line int, at string, into reflect.Value) error {
+func (s *Source) value(node *yaml.Node, line int, at string, into reflect.Value) error {
 	s.lines[at] = line
 	if err := s.refuseAnchor(node); err != nil {
 		return err
@@ -114,9 +129,9 @@ func (s *source) value(node *yaml.Node, line int, at string, into reflect.Value)
 	return nil
 }
 
-func (s *source) list(node *yaml.Node, line int, at string, into reflect.Value) error {
+func (s *Source) list(node *yaml.Node, line int, at string, into reflect.Value) error {
 	if len(node.Content) == 0 {
-		return s.refuseLine(line, edit("name at least one, or delete the line"), "%s is an empty list", at)
+		return s.refuseLine(line, s.Edit("name at least one, or delete the line"), "%s is an empty list", at)
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(node.Content), len(node.Content)))
 	for i, item := range node.Content {
@@ -127,7 +142,7 @@ func (s *source) list(node *yaml.Node, line int, at string, into reflect.Value) 
 	return nil
 }
 
-func (s *source) mapping(node *yaml.Node, at string, into reflect.Value) error {
+func (s *Source) mapping(node *yaml.Node, at string, into reflect.Value) error {
 	fields := fieldsByKey(into)
 	seen := map[string]int{}
 	for i := 0; i < len(node.Content); i += 2 {
@@ -140,7 +155,7 @@ func (s *source) mapping(node *yaml.Node, at string, into reflect.Value) error {
 			return s.refuseKey(key, at, fields)
 		}
 		if first := seen[key.Value]; first != 0 {
-			return s.refuseLine(key.Line, edit("keep one of the two lines"), "the key %q is already on line %d", key.Value, first)
+			return s.refuseLine(key.Line, s.Edit("keep one of the two lines"), "the key %q is already on line %d", key.Value, first)
 		}
 		seen[key.Value] = key.Line
 		place := key.Value
@@ -166,40 +181,42 @@ func fieldsByKey(value reflect.Value) map[string]reflect.Value {
 	return fields
 }
 
-// secretPattern matches the names that people give to secrets.
 var secretPattern = regexp.MustCompile(`(?i)secret|passw|passphrase|token|signature|^sig$|user_?name|(access|account|age|api|auth|private|ssh).?key`)
 
-func (s *source) refuseKey(key *yaml.Node, at string, fields map[string]reflect.Value) error {
+// SecretName reports whether people give such a name to a secret.
+func SecretName(name string) bool { return secretPattern.MatchString(name) }
+
+func (s *Source) refuseKey(key *yaml.Node, at string, fields map[string]reflect.Value) error {
 	where := ""
 	if at != "" {
 		where = " in " + at
 	}
-	if secretPattern.MatchString(key.Value) {
-		return s.refuseLine(key.Line, s.keepSecret(), "unknown key %q%s", key.Value, where)
+	if SecretName(key.Value) {
+		return s.refuseLine(key.Line, s.KeepSecret(), "unknown key %q%s", key.Value, where)
 	}
 	var known []string
 	for k := range fields {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	hint := edit("%sthe keys are %s", didYouMean(key.Value, known), enumerate(known))
+	hint := s.Edit("%sthe keys are %s", DidYouMean(key.Value, known), Enumerate(known))
 	return s.refuseLine(key.Line, hint, "unknown key %q%s", key.Value, where)
 }
 
-// keepSecret is the hint for a value that must not be in a file that everyone can read.
-func (s *source) keepSecret() string {
-	return "a secret belongs in credentials/, and one that was committed must be changed: " + editCommand + "credentials/" + s.environment + ".enc.env"
+// KeepSecret is the hint for a value that must not be in a file that everyone can read.
+func (s *Source) KeepSecret() string {
+	return "a secret belongs in credentials/, and one that was committed must be changed: dagger call secrets edit --file=" + s.Secrets
 }
 
 // refuseType never shows the text: it may be a secret on the wrong line.
-func (s *source) refuseType(node *yaml.Node, line int, at, want, hint string) error {
+func (s *Source) refuseType(node *yaml.Node, line int, at, want, hint string) error {
 	if at == "" {
 		at = "the file"
 	}
 	if node.ShortTag() == "!!null" {
-		return s.refuseLine(line, edit("give it a value or delete the line"), "%s has no value, want %s", at, want)
+		return s.refuseLine(line, s.Edit("give it a value or delete the line"), "%s has no value, want %s", at, want)
 	}
-	return s.refuseLine(line, edit("%s", hint), "%s is %s, want %s", at, describe(node), want)
+	return s.refuseLine(line, s.Edit("%s", hint), "%s is %s, want %s", at, describe(node), want)
 }
 
 func describe(node *yaml.Node) string {
@@ -218,7 +235,7 @@ func describe(node *yaml.Node) string {
 
 // refuseAnchor keeps the file small and readable line by line: nested references can grow without
 // bound.
-func (s *source) refuseAnchor(node *yaml.Node) error {
+func (s *Source) refuseAnchor(node *yaml.Node) error {
 	if node.Anchor == "" && node.Kind != yaml.AliasNode {
 		return nil
 	}
@@ -226,5 +243,5 @@ func (s *source) refuseAnchor(node *yaml.Node) error {
 	if node.Kind == yaml.AliasNode {
 		sign, name = "*", node.Value
 	}
-	return s.refuseLine(node.Line, edit("write the value itself where it is needed"), "the YAML reference %q is not supported", sign+name)
+	return s.refuseLine(node.Line, s.Edit("write the value itself where it is needed"), "the YAML reference %q is not supported", sign+name)
 }

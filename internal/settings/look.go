@@ -1,4 +1,4 @@
-package environment
+package settings
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"slipway/internal/printable"
 )
 
-// look returns the mode of what is at the path, without following symbolic links on the way: a link
+// Look returns the mode of what is at the path, without following symbolic links on the way: a link
 // could make prod mean test, or leave the repository. If it meets a link, it returns that. Links
 // are only visible in an fs.ReadLinkFS, such as those of os.DirFS and os.Root.
-func look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
+func Look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
 	for part := range strings.SplitSeq(name, "/") {
 		found = path.Join(found, part)
 		info, err := fs.Lstat(fsys, found)
@@ -30,9 +30,9 @@ func look(fsys fs.FS, name string) (found string, mode fs.FileMode, err error) {
 	return found, mode, nil
 }
 
-// find is look for a value of the file. It refuses a link. The mode is zero if nothing is there.
-func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
-	found, mode, err := look(fsys, name)
+// Find is Look for a value of the file. It refuses a link. The mode is zero if nothing is there.
+func (s *Source) Find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
+	found, mode, err := Look(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}
@@ -40,12 +40,13 @@ func (s *source) find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
 		return 0, false, err
 	}
 	if mode&fs.ModeSymlink != 0 {
-		return 0, false, s.refuse(at, replaceLink(found), "%s is a symbolic link", found)
+		return 0, false, s.Refuse(at, ReplaceLink(found), "%s is a symbolic link", found)
 	}
 	return mode, true, nil
 }
 
-func replaceLink(name string) string {
+// ReplaceLink returns the commands that replace a link by a copy.
+func ReplaceLink(name string) string {
 	link, target := printable.Word(name), printable.Word(name+".copy")
 	return "replace it with a copy: cp -RL " + link + " " + target + " && rm " + link + " && mv " + target + " " + link
 }
