@@ -1,0 +1,251 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Next returns the next step, or why there is none.
+//
+// A control plane is only changed while every other one is a voting member of etcd, and all of them
+// see the same members and the same leader. The leader is changed last. A control plane that is not
+// healthy itself is changed first, because that can repair it. Nodes without a configuration take
+// part in nothing, so they do not wait for each other until etcd has begun.
+func Next(s Situation) Answer {
+	for _, rule := range []func(Situation) (Answer, bool){foreign, restarting, configure, joining, begin, change, settle} {
+		if answer, decided := rule(s); decided {
+			return answer
+		}
+	}
+	return Answer{Verdict: Done, Reason: "every node has its configuration, and every control plane is a healthy member of etcd"}
+}
+
+func wait(format string, args ...any) (Answer, bool) {
+	return Answer{Verdict: Wait, Reason: fmt.Sprintf(format, args...)}, true
+}
+
+func refuse(format string, args ...any) (Answer, bool) {
+	return Answer{Verdict: Refuse, Reason: fmt.Sprintf(format, args...)}, true
+}
+
+func step(kind Kind, n Node, format string, args ...any) (Answer, bool) {
+	return Answer{Verdict: Go, Step: Step{Kind: kind, Node: n.Name, Boot: n.Boot}, Reason: fmt.Sprintf(format, args...)}, true
+}
+
+// foreign refuses to touch anything while something belongs to another cluster, or is damaged.
+func foreign(s Situation) (Answer, bool) {
+	first := ""
+	var cluster uint64
+	for _, n := range s.Nodes {
+		if n.API == Stranger {
+			return refuse("%s belongs to another cluster: its certificate is not from this one's authority", n.Name)
+		}
+		if !n.hasEtcd() {
+			continue
+		}
+		if len(n.Etcd.Alarms) > 0 {
+			return refuse("etcd has the alarm %s on %s", strings.Join(n.Etcd.Alarms, " and "), n.Name)
+		}
+		if first != "" && n.Etcd.Cluster != cluster {
+			return refuse("%s and %s are members of two different clusters of etcd", first, n.Name)
+		}
+		first, cluster = n.Name, n.Etcd.Cluster
+		for _, m := range n.Etcd.Members {
+			if !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Control && n.Name == m.Name }) {
+				return refuse("etcd has the member %q, which is not a control plane in cluster.yaml", m.Name)
+			}
+		}
+		if s.Lost && n.Etcd.Leader != 0 {
+			return refuse("the quorum is not lost: %s sees a leader of etcd", n.Name)
+		}
+	}
+	return Answer{}, false
+}
+
+func (n Node) hasEtcd() bool { return n.Control && n.Etcd.Known && !n.Etcd.Empty }
+
+// begun reports whether some control plane is a member of an etcd.
+func begun(s Situation) bool { return slices.ContainsFunc(s.Nodes, Node.hasEtcd) }
+
+// restarting waits for changes of nodes to end.
+func restarting(s Situation) (Answer, bool) {
+	for _, t := range s.Taken {
+		n, there := s.node(t.Node)
+		switch {
+		case !there || t.Kind != Change:
+		case n.API == Silent:
+			return wait("%s has been changed and does not answer", n.Name)
+		case n.Busy:
+			return wait("%s has been changed and is busy", n.Name)
+		case n.Config == Unread:
+			return wait("%s has been changed, and its configuration could not be read", n.Name)
+		case n.Config == Differs && n.Boot != t.Boot:
+			return refuse("%s did not keep the configuration that it was given", n.Name)
+		case n.Config == Same && t.Restart && n.Boot == t.Boot:
+			return wait("%s has been changed and has not restarted yet", n.Name)
+		}
+	}
+	return Answer{}, false
+}
+
+func (s Situation) node(name string) (Node, bool) {
+	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		return Node{}, false
+	}
+	return s.Nodes[i], true
+}
+
+func (s Situation) took(kind Kind, node string) bool {
+	return slices.ContainsFunc(s.Taken, func(t Step) bool { return t.Kind == kind && t.Node == node })
+}
+
+// configure gives a configuration to a node that has none, control planes first. While etcd runs, a
+// new control plane changes its quorum, so only one joins at a time.
+func configure(s Situation) (Answer, bool) {
+	var blocked Answer
+	for _, n := range s.ordered() {
+		if n.API != Maintenance || n.Busy {
+			continue
+		}
+		if n.Control && s.isMember(n.Name) {
+			return refuse("%s has no configuration, and etcd still has a member of that name, which has to be removed first", n.Name)
+		}
+		if n.Control && begun(s) && !s.Lost {
+			if why := s.unhealthy(n.Name); why != "" {
+				blocked, _ = wait("%s has no configuration, and cannot join: %s", n.Name, why)
+				continue
+			}
+		}
+		return step(Configure, n, "%s has no configuration", n.Name)
+	}
+	return blocked, blocked.Verdict != ""
+}
+
+// isMember reports whether any control plane sees a member of etcd of that name.
+func (s Situation) isMember(name string) bool {
+	return slices.ContainsFunc(s.Nodes, func(n Node) bool {
+		return n.hasEtcd() && slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name })
+	})
+}
+
+// leads reports whether any control plane, or the node itself, sees it lead etcd.
+func (s Situation) leads(name string) bool {
+	return slices.ContainsFunc(s.Nodes, func(n Node) bool {
+		return n.hasEtcd() && slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name && m.ID == n.Etcd.Leader })
+	})
+}
+
+// ordered returns the control planes and then the workers.
+func (s Situation) ordered() []Node {
+	nodes := slices.Clone(s.Nodes)
+	slices.SortStableFunc(nodes, func(a, b Node) int {
+		switch {
+		case a.Control == b.Control:
+			return 0
+		case a.Control:
+			return -1
+		}
+		return 1
+	})
+	return nodes
+}
+
+// joining waits for nodes that have just been given their first configuration.
+func joining(s Situation) (Answer, bool) {
+	for _, n := range s.Nodes {
+		if s.took(Configure, n.Name) && (n.API != Configured || n.Busy) {
+			return wait("%s has its first configuration and is starting", n.Name)
+		}
+	}
+	return Answer{}, false
+}
+
+// begin starts etcd if it has never run, which every control plane has to say itself. It stays with
+// the node that it has asked once: Talos refuses to begin twice on one node, not on two.
+func begin(s Situation) (Answer, bool) {
+	if begun(s) {
+		return Answer{}, false
+	}
+	var controls []Node
+	for _, n := range s.Nodes {
+		switch {
+		case !n.Control:
+		case n.API != Configured:
+			return wait("%s does not answer, so it is not known whether etcd has ever run on it", n.Name)
+		case !n.Etcd.Known:
+			return wait("it is not known whether etcd has ever run on %s", n.Name)
+		case n.Busy:
+			return wait("%s is busy", n.Name)
+		default:
+			controls = append(controls, n)
+		}
+	}
+	if len(controls) == 0 {
+		return refuse("cluster.yaml has no control plane")
+	}
+	chosen := controls[0]
+	for _, n := range controls {
+		if s.took(Bootstrap, n.Name) {
+			chosen = n
+		}
+	}
+	return step(Bootstrap, chosen, "etcd has never run on any control plane")
+}
+
+// change replaces the configuration of one node: of control planes that are not healthy, of others,
+// of the leader, of workers.
+func change(s Situation) (Answer, bool) {
+	var pending []Node
+	for _, n := range s.ordered() {
+		if n.API == Configured && !n.Busy && n.Config == Differs {
+			pending = append(pending, n)
+		}
+	}
+	if len(pending) == 0 {
+		return Answer{}, false
+	}
+	rank := func(n Node) int {
+		switch {
+		case !n.Control:
+			return 3
+		case s.leads(n.Name):
+			return 2
+		case ill(n, "") != "":
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(pending, func(a, b Node) int { return rank(a) - rank(b) })
+	first := pending[0]
+	if s.Lost && first.Control {
+		return step(Change, first, "%s has another configuration, and the quorum is lost", first.Name)
+	}
+	except := first.Name
+	if !first.Control {
+		except = ""
+	}
+	if why := s.unhealthy(except); why != "" {
+		return wait("%s has another configuration, and has to wait: %s", first.Name, why)
+	}
+	return step(Change, first, "%s has another configuration", first.Name)
+}
+
+// settle waits until everything is as wanted, and is known to be.
+func settle(s Situation) (Answer, bool) {
+	for _, n := range s.Nodes {
+		switch {
+		case n.API == Silent:
+			return wait("%s does not answer", n.Name)
+		case n.Busy:
+			return wait("%s is busy", n.Name)
+		case n.Config != Same:
+			return wait("the configuration of %s could not be read", n.Name)
+		}
+	}
+	if why := s.unhealthy(""); why != "" {
+		return wait("%s", why)
+	}
+	return Answer{}, false
+}
