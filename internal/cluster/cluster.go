@@ -1,0 +1,115 @@
+// Package cluster reads the description of a Talos cluster, cluster.yaml, beside environment.yaml.
+package cluster
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"slipway/internal/fault"
+	"slipway/internal/printable"
+	"slipway/internal/settings"
+)
+
+// FileName is the file beside environment.yaml.
+const FileName = "cluster.yaml"
+
+// A Cluster is what cluster.yaml describes.
+type Cluster struct {
+	Environment string `yaml:"-" json:"-"`
+
+	Name       string     `yaml:"name" json:"name" jsonschema:"minLength=1,pattern=^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$,description=Name of the cluster"`
+	Talos      string     `yaml:"talos" json:"talos" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Talos. Example: v1.14.1"`
+	Kubernetes string     `yaml:"kubernetes" json:"kubernetes" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Kubernetes. Example: v1.35.0"`
+	Endpoint   string     `yaml:"endpoint" json:"endpoint" jsonschema:"format=uri,description=URL of the Kubernetes API: a load balancer or the VIP. Example: https://10.0.0.10:6443"`
+	VIP        string     `yaml:"vip" json:"vip,omitempty" jsonschema:"description=Address that the control planes share. It needs no load balancer"`
+	Network    string     `yaml:"network" json:"network,omitempty" jsonschema:"description=Network of the nodes and of the VIP. Example: 10.0.0.0/24"`
+	Pods       []string   `yaml:"pods" json:"pods,omitempty" jsonschema:"minItems=1,maxItems=2,description=Networks of the pods. Default: 10.244.0.0/16"`
+	Services   []string   `yaml:"services" json:"services,omitempty" jsonschema:"minItems=1,maxItems=2,description=Networks of the services. Default: 10.96.0.0/12"`
+	Registries []Registry `yaml:"registries" json:"registries,omitempty" jsonschema:"minItems=1,description=Mirrors of registries"`
+	Patches    []string   `yaml:"patches" json:"patches,omitempty" jsonschema:"minItems=1,description=Patches of every node: files beside cluster.yaml, strategic merges"`
+	Controls   *Group     `yaml:"controlPlanes" json:"controlPlanes,omitempty" jsonschema:"description=What all control planes have in common"`
+	Workers    *Group     `yaml:"workers" json:"workers,omitempty" jsonschema:"description=What all workers have in common"`
+	Nodes      []Node     `yaml:"nodes" json:"nodes,omitempty" jsonschema:"minItems=1,description=The nodes. Default: those in the output talos_nodes of the layers"`
+
+	// Even accepts an even number of control planes.
+	Even bool `yaml:"evenControlPlanes" json:"evenControlPlanes,omitempty" jsonschema:"description=Accept an even number of control planes, which survives no more failures than one less. Default: false"`
+}
+
+// A Group is one of the two roles.
+type Group struct {
+	Disk    string   `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Example: /dev/sda"`
+	Patches []string `yaml:"patches" json:"patches,omitempty" jsonschema:"minItems=1,description=Patches of these nodes: files beside cluster.yaml, strategic merges"`
+}
+
+// A Node is one machine.
+type Node struct {
+	Name    string   `yaml:"name" json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$,description=Its hostname"`
+	Address string   `yaml:"address" json:"address" jsonschema:"description=IP address at which its API answers"`
+	Role    Role     `yaml:"role" json:"role" jsonschema:"enum=controlplane,enum=worker,description=Its role"`
+	Disk    string   `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Default: that of its role"`
+	Zone    string   `yaml:"zone" json:"zone,omitempty" jsonschema:"description=Failure domain: nodes of a zone can fail together"`
+	Patches []string `yaml:"patches" json:"patches,omitempty" jsonschema:"minItems=1,description=Patches of this node: files beside cluster.yaml, strategic merges"`
+}
+
+// A Role is what Talos calls the type of a machine.
+type Role string
+
+const (
+	ControlPlane Role = "controlplane"
+	Worker       Role = "worker"
+)
+
+// A Registry is one with mirrors.
+type Registry struct {
+	Host    string   `yaml:"host" json:"host" jsonschema:"description=Registry in the names of images. Example: docker.io"`
+	Mirrors []string `yaml:"mirrors" json:"mirrors" jsonschema:"minItems=1,description=URLs to ask instead, in this order"`
+}
+
+// Path returns the file of an environment.
+func Path(environment string) string { return path.Join("environments", environment, FileName) }
+
+// ErrNone means that an environment has no cluster.
+var ErrNone = errors.New("the environment has no cluster.yaml")
+
+// Load reads the cluster of an environment and checks it against the repository. It returns ErrNone if
+// there is none.
+func Load(repository fs.FS, environment string) (*Cluster, []string, error) {
+	s := &source{Source: settings.Source{
+		Path: Path(environment), Check: "dagger call environments", Secrets: "credentials/" + environment + ".enc.env",
+		Least: "`name:`, `talos:`, `kubernetes:`, `endpoint:` and `nodes:`; the keys are in environments/cluster.schema.json",
+	}}
+	mode, there, err := s.Find(repository, "", s.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !there {
+		return nil, nil, ErrNone
+	}
+	if !mode.IsRegular() {
+		return nil, nil, fault.Refuse("ls -l "+printable.Word(s.Path), "%s is not a file", s.Path)
+	}
+	data, err := fs.ReadFile(repository, s.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &Cluster{Environment: environment}
+	if err := s.Decode(data, c); err != nil {
+		return nil, nil, err
+	}
+	if err := s.check(repository, c); err != nil {
+		return nil, nil, err
+	}
+	return c, c.warnings(), nil
+}
+
+// Of returns the nodes with a role, in the order of the file.
+func (c *Cluster) Of(role Role) []Node {
+	var nodes []Node
+	for _, n := range c.Nodes {
+		if n.Role == role {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
