@@ -18,7 +18,7 @@ const FileName = "cluster.yaml"
 type Cluster struct {
 	Environment string `yaml:"-" json:"-"`
 
-	Name       string     `yaml:"name" json:"name" jsonschema:"minLength=1,pattern=^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$,description=Name of the cluster"`
+	Name       string     `yaml:"name" json:"name" jsonschema:"minLength=1,pattern=^[a-z0-9]([a-z0-9-]{0\\,61}[a-z0-9])?$,description=Name of the cluster"`
 	Talos      string     `yaml:"talos" json:"talos" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Talos. Example: v1.14.1"`
 	Kubernetes string     `yaml:"kubernetes" json:"kubernetes" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Kubernetes. Example: v1.35.0"`
 	Endpoint   string     `yaml:"endpoint" json:"endpoint" jsonschema:"format=uri,description=URL of the Kubernetes API: a load balancer or the VIP. Example: https://10.0.0.10:6443"`
@@ -44,7 +44,7 @@ type Group struct {
 
 // A Node is one machine.
 type Node struct {
-	Name    string   `yaml:"name" json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$,description=Its hostname"`
+	Name    string   `yaml:"name" json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]{0\\,61}[a-z0-9])?$,description=Its hostname"`
 	Address string   `yaml:"address" json:"address" jsonschema:"description=IP address at which its API answers"`
 	Role    Role     `yaml:"role" json:"role" jsonschema:"enum=controlplane,enum=worker,description=Its role"`
 	Disk    string   `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Default: that of its role"`
