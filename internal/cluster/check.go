@@ -24,7 +24,7 @@ var (
 )
 
 func (s *source) check(repository fs.FS, c *Cluster) error {
-	for _, rule := range []func(fs.FS, *Cluster) error{s.checkNames, s.checkNetworks, s.checkEndpoint, s.checkNodes, s.checkControls, s.checkRegistries, s.checkPatches} {
+	for _, rule := range []func(fs.FS, *Cluster) error{s.checkNames, s.checkVersions, s.checkNetworks, s.checkEndpoint, s.checkNodes, s.checkControls, s.checkRegistries, s.checkPatches} {
 		if err := rule(repository, c); err != nil {
 			return err
 		}
@@ -40,6 +40,18 @@ func (s *source) checkNames(_ fs.FS, c *Cluster) error {
 		if !versionPattern.MatchString(v.version) {
 			return s.Refuse(v.at, s.Edit("write %s: and a version, such as %s", v.at, v.example), "%s is %q, which is not a version", v.at, v.version)
 		}
+	}
+	return nil
+}
+
+// checkVersions refuses a pair of versions that Talos does not support, and a Talos that this version of
+// Slipway cannot configure.
+func (s *source) checkVersions(_ fs.FS, c *Cluster) error {
+	if !slices.Contains(contracts, minor(c.Talos)) {
+		return s.Refuse("talos", s.Edit("write a version of %s", settings.Enumerate(contracts)), "Slipway does not know Talos %s", c.Talos)
+	}
+	if err := supported(c.Talos, c.Kubernetes); err != nil {
+		return s.Refuse("kubernetes", s.Edit("choose a pair of the support matrix in Talos' documentation"), "%v", err)
 	}
 	return nil
 }
