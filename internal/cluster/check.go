@@ -132,20 +132,23 @@ func (s *source) checkEndpoint(_ fs.FS, c *Cluster) error {
 	if u.User != nil {
 		return s.Refuse("endpoint", s.KeepSecret(), "endpoint contains a user or a password")
 	}
-	if c.VIP == "" {
+	if c.VIP == nil {
 		return nil
 	}
-	vip, err := netip.ParseAddr(c.VIP)
+	vip, err := netip.ParseAddr(c.VIP.Address)
 	if err != nil {
-		return s.Refuse("vip", s.Edit("write an IP address that no machine has"), "vip is %q, which is not an IP address", c.VIP)
+		return s.Refuse("vip.address", s.Edit("write an IP address that no machine has"), "vip.address is %q, which is not an IP address", c.VIP.Address)
 	}
-	return s.inNetwork(c, "vip", vip)
+	if c.VIP.Link == "" {
+		return s.Refuse("vip", s.Edit("write link: and a network interface of the control planes, such as eth0"), "vip has no link")
+	}
+	return s.inNetwork(c, "vip.address", vip)
 }
 
 func (s *source) checkNodes(_ fs.FS, c *Cluster) error {
 	names, addresses := map[string]int{}, map[netip.Addr]string{}
-	if c.VIP != "" {
-		addresses[netip.MustParseAddr(c.VIP)] = "vip"
+	if c.VIP != nil {
+		addresses[netip.MustParseAddr(c.VIP.Address)] = "the VIP"
 	}
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
@@ -166,7 +169,7 @@ func (s *source) checkNodes(_ fs.FS, c *Cluster) error {
 			return s.Refuse(at+".address", s.Edit("write the node's IP address"), "the address of %s is %q, which is not an IP address", n.Name, n.Address)
 		}
 		if other, twice := addresses[address]; twice {
-			return s.Refuse(at+".address", s.Edit("give each node an address of its own"), "%s has the address of %s, %s", n.Name, other, address)
+			return s.Refuse(at+".address", s.Edit("give each node an address of its own"), "%s has the address of %s: %s", n.Name, other, address)
 		}
 		addresses[address] = n.Name
 		if err := s.inNetwork(c, at+".address", address); err != nil {

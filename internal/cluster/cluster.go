@@ -22,7 +22,7 @@ type Cluster struct {
 	Talos      string     `yaml:"talos" json:"talos" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Talos. Example: v1.14.1"`
 	Kubernetes string     `yaml:"kubernetes" json:"kubernetes" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Kubernetes. Example: v1.35.0"`
 	Endpoint   string     `yaml:"endpoint" json:"endpoint" jsonschema:"format=uri,description=URL of the Kubernetes API: a load balancer or the VIP. Example: https://10.0.0.10:6443"`
-	VIP        string     `yaml:"vip" json:"vip,omitempty" jsonschema:"description=Address that the control planes share. It needs no load balancer"`
+	VIP        *VIP       `yaml:"vip" json:"vip,omitempty" jsonschema:"description=Address that the control planes share. It needs no load balancer, but one network of layer 2"`
 	Network    string     `yaml:"network" json:"network,omitempty" jsonschema:"description=Network of the nodes and of the VIP. Example: 10.0.0.0/24"`
 	Pods       []string   `yaml:"pods" json:"pods,omitempty" jsonschema:"minItems=1,maxItems=2,description=Networks of the pods. Default: 10.244.0.0/16"`
 	Services   []string   `yaml:"services" json:"services,omitempty" jsonschema:"minItems=1,maxItems=2,description=Networks of the services. Default: 10.96.0.0/12"`
@@ -34,6 +34,12 @@ type Cluster struct {
 
 	// Even accepts an even number of control planes.
 	Even bool `yaml:"evenControlPlanes" json:"evenControlPlanes,omitempty" jsonschema:"description=Accept an even number of control planes, which survives no more failures than one less. Default: false"`
+}
+
+// A VIP is an address that one control plane has at a time.
+type VIP struct {
+	Address string `yaml:"address" json:"address" jsonschema:"description=IP address that no machine has"`
+	Link    string `yaml:"link" json:"link" jsonschema:"minLength=1,description=Network interface of the control planes, or its alias. Example: eth0"`
 }
 
 // A Group is one of the two roles.
