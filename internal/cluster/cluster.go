@@ -21,6 +21,7 @@ type Cluster struct {
 	Name       string     `yaml:"name" json:"name" jsonschema:"minLength=1,pattern=^[a-z0-9]([a-z0-9-]{0\\,61}[a-z0-9])?$,description=Name of the cluster"`
 	Talos      string     `yaml:"talos" json:"talos" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Talos. Example: v1.14.1"`
 	Kubernetes string     `yaml:"kubernetes" json:"kubernetes" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+$,description=Version of Kubernetes. Example: v1.35.0"`
+	Installer  string     `yaml:"installer" json:"installer,omitempty" jsonschema:"description=Image that installs Talos\\, without a tag: that of a schematic at factory.talos.dev. Default: the one without extensions"`
 	Endpoint   string     `yaml:"endpoint" json:"endpoint" jsonschema:"format=uri,description=URL of the Kubernetes API: a load balancer or the VIP. Example: https://10.0.0.10:6443"`
 	VIP        *VIP       `yaml:"vip" json:"vip,omitempty" jsonschema:"description=Address that the control planes share. It needs no load balancer, but one network of layer 2"`
 	Network    string     `yaml:"network" json:"network,omitempty" jsonschema:"description=Network of the nodes and of the VIP. Example: 10.0.0.0/24"`

@@ -1,0 +1,95 @@
+// Package talos writes the configurations of Talos machines.
+package talos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	document "github.com/siderolabs/talos/pkg/machinery/config/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/network"
+
+	"slipway/internal/cluster"
+)
+
+// Plain is the installer without extensions: factory.talos.dev names an image after the SHA-256 of its
+// schematic, here of "customization: {}\n".
+const Plain = "factory.talos.dev/metal-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+
+// Contract returns what a version of Talos such as v1.14.1 understands.
+func Contract(version string) (*config.VersionContract, error) {
+	return config.ParseContractFromVersion(version)
+}
+
+// Render returns the configuration of a node: what the machinery of Talos generates for this version,
+// the node's name and address, and then the patches in their order.
+func Render(c *cluster.Cluster, n cluster.Node, bundle *secrets.Bundle, patches ...[]byte) (config.Provider, error) {
+	contract, err := Contract(c.Talos)
+	if err != nil {
+		return nil, err
+	}
+	installer := c.Installer
+	if installer == "" {
+		installer = Plain
+	}
+	options := []generate.Option{
+		generate.WithVersionContract(contract), generate.WithSecretsBundle(bundle),
+		generate.WithInstallDisk(n.Disk), generate.WithInstallImage(installer + ":" + c.Talos),
+	}
+	if c.VIP != nil {
+		options = append(options, generate.WithAdditionalSubjectAltNames([]string{c.VIP.Address}))
+	}
+	for _, r := range c.Registries {
+		options = append(options, generate.WithRegistryMirror(r.Host, r.Mirrors...))
+	}
+	input, err := generate.NewInput(c.Name, c.Endpoint, strings.TrimPrefix(c.Kubernetes, "v"), options...)
+	if err != nil {
+		return nil, err
+	}
+	input.PodNet, input.ServiceNet = c.Pods, c.Services
+	kind := machine.TypeWorker
+	if n.Role == cluster.ControlPlane {
+		kind = machine.TypeControlPlane
+	}
+	generated, err := input.Config(kind)
+	if err != nil {
+		return nil, err
+	}
+	named, err := named(generated, c, n)
+	if err != nil {
+		return nil, err
+	}
+	var all []configpatcher.Patch
+	for i, text := range patches {
+		patch, err := configpatcher.LoadPatch(text)
+		if err != nil {
+			return nil, fmt.Errorf("patch %d of %s: %w", i+1, n.Name, err)
+		}
+		all = append(all, patch)
+	}
+	patched, err := configpatcher.Apply(configpatcher.WithConfig(named), all)
+	if err != nil {
+		return nil, err
+	}
+	return patched.Config()
+}
+
+// named adds the node's own documents. Its name replaces the one that Talos makes up.
+func named(generated config.Provider, c *cluster.Cluster, n cluster.Node) (config.Provider, error) {
+	documents := slices.DeleteFunc(generated.Documents(), func(d document.Document) bool { return d.Kind() == network.HostnameKind })
+	hostname := network.NewHostnameConfigV1Alpha1()
+	hostname.ConfigHostname = n.Name
+	documents = append(documents, hostname)
+	if c.VIP != nil && n.Role == cluster.ControlPlane {
+		vip := network.NewLayer2VIPConfigV1Alpha1(c.VIP.Address)
+		vip.LinkName = c.VIP.Link
+		documents = append(documents, vip)
+	}
+	return container.New(documents...)
+}
