@@ -24,7 +24,7 @@ var (
 )
 
 func (s *source) check(repository fs.FS, c *Cluster) error {
-	for _, rule := range []func(fs.FS, *Cluster) error{s.checkNames, s.checkVersions, s.checkNetworks, s.checkEndpoint, s.checkNodes, s.checkControls, s.checkRegistries, s.checkPatches} {
+	for _, rule := range []func(fs.FS, *Cluster) error{s.checkNames, s.checkVersions, s.checkNetworks, s.checkEndpoint, s.checkRegistries, s.checkNodes, s.checkControls, s.checkPatches} {
 		if err := rule(repository, c); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
@@ -119,4 +120,39 @@ func (c *Cluster) Of(role Role) []Node {
 		}
 	}
 	return nodes
+}
+
+// NodesOutput is the output of a layer that lists nodes in the form of cluster.yaml.
+const NodesOutput = "talos_nodes"
+
+// AddNodes adds the nodes of a layer's output, which Complete checks.
+func (c *Cluster) AddNodes(layer string, output json.RawMessage) error {
+	s := c.outputs(NodesOutput + " of " + layer)
+	var list struct {
+		Nodes []Node `yaml:"nodes"`
+	}
+	if err := s.Decode(append(append([]byte(`{"nodes": `), output...), '}'), &list); err != nil {
+		return err
+	}
+	c.Nodes = append(c.Nodes, list.Nodes...)
+	return nil
+}
+
+// Complete checks nodes that came from outputs by the same rules as those of the file, and returns what may
+// be meant.
+func (c *Cluster) Complete(repository fs.FS) (warnings []string, err error) {
+	s := c.outputs(NodesOutput)
+	if len(c.Nodes) == 0 {
+		return nil, fault.Refuse("dagger call apply --env="+c.Environment, "the cluster %s has no nodes: cluster.yaml names none, and no layer has an output %s", c.Name, NodesOutput)
+	}
+	for _, rule := range []func(fs.FS, *Cluster) error{s.checkNodes, s.checkControls, s.checkPatches} {
+		if err := rule(repository, c); err != nil {
+			return nil, err
+		}
+	}
+	return c.warnings(), nil
+}
+
+func (c *Cluster) outputs(name string) *source {
+	return &source{Source: settings.Source{Path: "the output " + name, Output: true, Check: "dagger call cluster config --env=" + c.Environment, Secrets: "credentials/" + c.Environment + ".enc.env"}}
 }

@@ -132,7 +132,7 @@ func (f *Finding) check(repository string, names []string, identity *Identity) {
 	if identity == nil {
 		return
 	}
-	_, err = Decrypt(f.Path, data, *identity)
+	err = verify(f.Path, data, *identity)
 	var foreign *ForeignError
 	if errors.As(err, &foreign) {
 		return // not encrypted to us

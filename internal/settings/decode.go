@@ -24,6 +24,7 @@ type Source struct {
 	Check   string // the command that checks it again
 	Secrets string // the credentials file that hints name
 	Least   string // what it has to contain at least, and where its keys are listed
+	Output  bool   // it is an output of a layer, which has no lines
 
 	lines map[string]int // by path of the value, such as state.s3.bucket or layers[0]
 }
@@ -49,6 +50,9 @@ func (s *Source) Refuse(at, hint, format string, args ...any) error {
 }
 
 func (s *Source) refuseLine(line int, hint, format string, args ...any) error {
+	if s.Output {
+		return fault.Refuse(hint, s.Path+": "+format, args...)
+	}
 	return fault.Refuse(hint, fmt.Sprintf("%s:%d: ", s.Path, line)+format, args...)
 }
 

@@ -32,7 +32,7 @@ func bundle(t *testing.T, version string) *secrets.Bundle {
 	t.Helper()
 	contract, err := Contract(version)
 	must.Do(t, err)
-	b, err := secrets.NewBundle(secrets.NewFixedClock(time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)), contract)
+	b, err := secrets.NewBundle(secrets.NewFixedClock(time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)), contract, secrets.WithECDSAServiceAccountKey())
 	must.Do(t, err)
 	return b
 }

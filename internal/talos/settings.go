@@ -1,0 +1,167 @@
+package talos
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
+	"go.yaml.in/yaml/v3"
+)
+
+// A Setting is one value of a machine configuration: a scalar, or a list of scalars.
+type Setting struct {
+	Document string   // kind and name, such as "RegistryMirrorConfig docker.io"; empty: v1alpha1
+	Path     []string // within the document; an element of a list has its name or index
+	Value    string   // empty: hidden
+	Hidden   bool     // the value may be a secret
+
+	raw string // the value, to compare
+}
+
+// Place returns the document and the path, such as "HostnameConfig: hostname".
+func (s Setting) Place() string {
+	if s.Document == "" {
+		return strings.Join(s.Path, ".")
+	}
+	return s.Document + ": " + strings.Join(s.Path, ".")
+}
+
+// Settings returns the settings of a configuration, in its order.
+func Settings(c config.Provider) ([]Setting, error) {
+	text, err := c.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	if err != nil {
+		return nil, errors.New("the configuration cannot be written") // the error may quote it
+	}
+	return parse(text)
+}
+
+// parse reads the settings of documents that the machinery has written.
+func parse(text []byte) ([]Setting, error) {
+	var all []Setting
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+			return nil, errors.New("the configuration is not made of YAML documents")
+		}
+		root := document.Content[0]
+		kind, name := field(root, "kind"), field(root, "name")
+		d := reader{kind: kind}
+		if kind == "" {
+			d.kind = "v1alpha1"
+		} else {
+			d.document = strings.TrimSpace(kind + " " + name)
+			drop(root, "apiVersion", "kind")
+		}
+		d.walk(root, nil)
+		all = append(all, d.settings...)
+	}
+}
+
+func field(mapping *yaml.Node, key string) string {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key && mapping.Content[i+1].Kind == yaml.ScalarNode {
+			return mapping.Content[i+1].Value
+		}
+	}
+	return ""
+}
+
+func drop(mapping *yaml.Node, keys ...string) {
+	for i := 0; i+1 < len(mapping.Content); {
+		if slices.Contains(keys, mapping.Content[i].Value) {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			continue
+		}
+		i += 2
+	}
+}
+
+// A reader collects the settings of one document.
+type reader struct {
+	kind, document string
+	settings       []Setting
+}
+
+func (d *reader) walk(node *yaml.Node, path []string) {
+	switch {
+	case node.Kind == yaml.MappingNode && len(node.Content) > 0:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			name := node.Content[i].Value
+			if !safeURLs(name) {
+				name = "(hidden)"
+			}
+			d.walk(node.Content[i+1], append(slices.Clip(path), name))
+		}
+	case node.Kind == yaml.SequenceNode && !scalars(node):
+		for i, name := range d.names(node, path) {
+			d.walk(node.Content[i], append(slices.Clip(path), name))
+		}
+	default:
+		raw := text(node)
+		s := Setting{Document: d.document, Path: path, raw: raw}
+		if harmless(d.kind, path, raw) {
+			s.Value = raw
+		} else {
+			s.Hidden = true
+		}
+		d.settings = append(d.settings, s)
+	}
+}
+
+// scalars reports whether a list has nothing but scalars.
+func scalars(list *yaml.Node) bool {
+	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
+}
+
+// names identifies the elements of a list: by what they are called, if that is no secret and another word
+// for each, or by their index. So one that is added in the middle does not look like a change of all
+// behind it.
+func (d *reader) names(list *yaml.Node, path []string) []string {
+	for _, key := range []string{"name", "interface", "path", "mountPath", "url"} {
+		var found []string
+		for _, element := range list.Content {
+			name := field(element, key)
+			if element.Kind != yaml.MappingNode || name == "" || slices.Contains(found, name) || !harmless(d.kind, append(slices.Clip(path), "*", key), name) {
+				break
+			}
+			found = append(found, name)
+		}
+		if len(found) == len(list.Content) {
+			return found
+		}
+	}
+	var indexes []string
+	for i := range list.Content {
+		indexes = append(indexes, strconv.Itoa(i))
+	}
+	return indexes
+}
+
+func text(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "{}"
+	case yaml.SequenceNode:
+		var items []string
+		for _, item := range node.Content {
+			items = append(items, text(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case yaml.ScalarNode:
+		if node.Value == "" || strings.ContainsAny(node.Value, ",[]\"") && node.Tag == "!!str" {
+			return fmt.Sprintf("%q", node.Value)
+		}
+	}
+	return node.Value
+}
