@@ -3,6 +3,7 @@ package main
 import (
 	"slipway/internal/commands/apply"
 	"slipway/internal/commands/checks"
+	"slipway/internal/commands/clusters"
 	"slipway/internal/commands/credentials"
 	"slipway/internal/commands/deployment"
 	"slipway/internal/commands/inspect"
@@ -18,6 +19,7 @@ import (
 var commands = []func() run.Command{
 	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, deployment.Verify, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,
+	clusters.Secrets, clusters.Config,
 	recovery.Recover, recovery.Unlock,
 	checks.Environments, checks.Fmt, checks.Validate, checks.Lint, checks.Test, lockfile.LockProviders,
 	credentials.Check, credentials.Init, credentials.Set, credentials.Edit, credentials.Rotate, credentials.UpdateKeys,

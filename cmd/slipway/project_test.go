@@ -206,7 +206,7 @@ func (o call) main(ctx context.Context) int {
 		panic("there is no command " + o.Stage)
 	}
 	args := append(o.Flags, "--run-id="+o.ID, "--repo="+o.Repository, "--work="+o.Work, "--out="+o.Out, "--identity="+o.IdentityFile, "--pins="+o.PinsFile, "--deadline="+o.Deadline.String())
-	if o.Env != "" && (c.Opens != run.Nothing || c.Name == "validate" || c.Name == "lock-providers") {
+	if o.Env != "" && (c.Opens != run.Nothing || slices.Contains([]string{"validate", "lock-providers", "cluster-secrets"}, c.Name)) {
 		args = append(args, "--env="+o.Env)
 	}
 	if o.OnlyLayer != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 
 	"slipway/internal/fault"
 	"slipway/internal/printable"
@@ -120,6 +121,20 @@ func (c *Cluster) Of(role Role) []Node {
 		}
 	}
 	return nodes
+}
+
+// PatchesOf returns the files that patch a node, in the order in which they do: those of every node, of its
+// role, and its own.
+func (c *Cluster) PatchesOf(n Node) []string {
+	group := c.Workers
+	if n.Role == ControlPlane {
+		group = c.Controls
+	}
+	files := slices.Clone(c.Patches)
+	if group != nil {
+		files = append(files, group.Patches...)
+	}
+	return append(files, n.Patches...)
 }
 
 // NodesOutput is the output of a layer that lists nodes in the form of cluster.yaml.

@@ -80,6 +80,13 @@ func Render(c *cluster.Cluster, n cluster.Node, bundle *secrets.Bundle, patches 
 	return patched.Config()
 }
 
+// Metal is a machine that Talos is installed on, which decides what a configuration has to contain.
+type Metal struct{}
+
+func (Metal) String() string        { return "metal" }
+func (Metal) RequiresInstall() bool { return true }
+func (Metal) InContainer() bool     { return false }
+
 // named adds the node's own documents. Its name replaces the one that Talos makes up.
 func named(generated config.Provider, c *cluster.Cluster, n cluster.Node) (config.Provider, error) {
 	documents := slices.DeleteFunc(generated.Documents(), func(d document.Document) bool { return d.Kind() == network.HostnameKind })

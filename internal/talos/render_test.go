@@ -49,7 +49,7 @@ func TestRender(t *testing.T) {
 				patch := []byte("apiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\ntimeout: 2m\n")
 				c, err := Render(home(version), n, bundle(t, version), patch)
 				must.Do(t, err)
-				warnings, err := c.Validate(metal{})
+				warnings, err := c.Validate(Metal{})
 				if err != nil || len(warnings) > 0 {
 					t.Errorf("Talos says %q, %v", warnings, err)
 				}
@@ -63,13 +63,6 @@ func TestRender(t *testing.T) {
 
 // random matches what is new in each bundle and is no secret: certificates and the cluster's ID.
 var random = regexp.MustCompile(`((?:crt|id|clusterID): )[0-9A-Za-z+/=_-]{40,}|((?m)^ *-----BEGIN CERTIFICATE-----\n(?:.*\n)*? *-----END CERTIFICATE-----)`)
-
-// metal is a machine of its own.
-type metal struct{}
-
-func (metal) String() string        { return "metal" }
-func (metal) RequiresInstall() bool { return true }
-func (metal) InContainer() bool     { return false }
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"slipway/internal/cluster"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
 	"slipway/internal/printable"
@@ -36,6 +37,9 @@ func environments(_ context.Context, r *run.Run) error {
 	var faults []error
 	for _, name := range names {
 		e, err := environment.Load(repository, name)
+		if err == nil {
+			err = checkCluster(repository, name)
+		}
 		if err != nil {
 			faults = append(faults, err)
 			fmt.Fprintf(table, "%s\t?\t?\t?\tinvalid: %s\n", printable.Line(name), printable.Line(err.Error()))
@@ -66,6 +70,14 @@ func environments(_ context.Context, r *run.Run) error {
 		return faults[0]
 	}
 	return fault.Refuse(first.Hint, "%w (and %d more with errors)", first, len(faults)-1)
+}
+
+// checkCluster checks the cluster of an environment that has one.
+func checkCluster(repository fs.FS, name string) error {
+	if _, _, err := cluster.Load(repository, name); !errors.Is(err, cluster.ErrNone) {
+		return err
+	}
+	return nil
 }
 
 // An entry is what the caller of the runner has to know of an environment to choose a container.

@@ -123,4 +123,12 @@ func TestShippedRules(t *testing.T) {
 		}
 		keys[recipients[0]] = file
 	}
+	// Who applies a cluster reads the secrets of its machines, and nobody else.
+	for _, env := range []string{"test", "preprod", "prod"} {
+		recipients, err := secrets.Rule(v.Repository, "credentials/"+env+"-talos.enc.yaml")
+		must.Do(t, err)
+		if keys[recipients[0]] != "credentials/"+env+".enc.env" {
+			t.Errorf("the machines of %s have the rule of %q", env, keys[recipients[0]])
+		}
+	}
 }
