@@ -35,9 +35,7 @@ func step(kind Kind, n Node, format string, args ...any) (Answer, bool) {
 
 // foreign refuses to touch anything while something belongs to another cluster, or is damaged.
 func foreign(s Situation) (Answer, bool) {
-	first := ""
-	var cluster uint64
-	for _, n := range s.Nodes {
+	for i, n := range s.Nodes {
 		if n.API == Stranger {
 			return refuse("%s belongs to another cluster: its certificate is not from this one's authority", n.Name)
 		}
@@ -47,10 +45,12 @@ func foreign(s Situation) (Answer, bool) {
 		if len(n.Etcd.Alarms) > 0 {
 			return refuse("etcd has the alarm %s on %s", strings.Join(n.Etcd.Alarms, " and "), n.Name)
 		}
-		if first != "" && n.Etcd.Cluster != cluster {
-			return refuse("%s and %s are members of two different clusters of etcd", first, n.Name)
+		// A view may be old, but of two members of one cluster at least the younger one knows the other.
+		for _, other := range s.Nodes[:i] {
+			if other.hasEtcd() && !n.Etcd.has(other.Etcd.Self) && !other.Etcd.has(n.Etcd.Self) {
+				return refuse("%s and %s are members of two different clusters of etcd", other.Name, n.Name)
+			}
 		}
-		first, cluster = n.Name, n.Etcd.Cluster
 		for _, m := range n.Etcd.Members {
 			if !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Control && n.Name == m.Name }) {
 				return refuse("etcd has the member %q, which is not a control plane in cluster.yaml", m.Name)
@@ -64,6 +64,10 @@ func foreign(s Situation) (Answer, bool) {
 }
 
 func (n Node) hasEtcd() bool { return n.Control && n.Etcd.Known && !n.Etcd.Empty }
+
+func (v View) has(id uint64) bool {
+	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.ID == id })
+}
 
 // begun reports whether some control plane is a member of an etcd.
 func begun(s Situation) bool { return slices.ContainsFunc(s.Nodes, Node.hasEtcd) }

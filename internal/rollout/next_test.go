@@ -11,7 +11,7 @@ import (
 func healthy() Situation {
 	members := []Member{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "c"}}
 	control := func(name string, self uint64) Node {
-		return Node{Name: name, Control: true, API: Configured, Boot: "boot-" + name, Config: Same, Etcd: View{Known: true, Cluster: 7, Self: self, Leader: 2, Members: slices.Clone(members)}}
+		return Node{Name: name, Control: true, API: Configured, Boot: "boot-" + name, Config: Same, Etcd: View{Known: true, Self: self, Leader: 2, Members: slices.Clone(members)}}
 	}
 	worker := func(name string) Node { return Node{Name: name, API: Configured, Boot: "boot-" + name, Config: Same} }
 	return Situation{Nodes: []Node{worker("x"), control("a", 1), control("b", 2), control("c", 3), worker("y")}}
@@ -86,9 +86,11 @@ func TestNext(t *testing.T) {
 		"alone":                              {healthy, func(s *Situation) { s.alone(); s.at("a").Config = Differs }, Go, "change a", ""},
 
 		// What a person must decide.
-		"another cluster's node":     {healthy, func(s *Situation) { s.at("y").API = Stranger }, Refuse, "", "y belongs to another cluster"},
-		"an alarm":                   {healthy, func(s *Situation) { s.at("a").Etcd.Alarms = []string{"NOSPACE", "CORRUPT"} }, Refuse, "", "etcd has the alarm NOSPACE and CORRUPT on a"},
-		"two clusters of etcd":       {healthy, func(s *Situation) { s.at("c").Etcd.Cluster = 8 }, Refuse, "", "b and c are members of two different clusters of etcd"},
+		"another cluster's node": {healthy, func(s *Situation) { s.at("y").API = Stranger }, Refuse, "", "y belongs to another cluster"},
+		"an alarm":               {healthy, func(s *Situation) { s.at("a").Etcd.Alarms = []string{"NOSPACE", "CORRUPT"} }, Refuse, "", "etcd has the alarm NOSPACE and CORRUPT on a"},
+		"two clusters of etcd": {healthy, func(s *Situation) {
+			s.at("c").Etcd = View{Known: true, Self: 9, Leader: 9, Members: []Member{{ID: 9, Name: "c"}}}
+		}, Refuse, "", "a and c are members of two different clusters of etcd"},
 		"a member without a node":    {healthy, func(s *Situation) { s.member(Member{ID: 9, Name: "old"}) }, Refuse, "", `etcd has the member "old", which is not a control plane in cluster.yaml`},
 		"a worker among the members": {healthy, func(s *Situation) { s.member(Member{ID: 9, Name: "x"}) }, Refuse, "", `etcd has the member "x"`},
 		"no control plane":           {healthy, func(s *Situation) { s.Nodes = []Node{*s.at("x")} }, Refuse, "", "cluster.yaml has no control plane"},

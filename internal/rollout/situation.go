@@ -45,8 +45,7 @@ const (
 // A View is etcd as one control plane sees it.
 type View struct {
 	Known   bool
-	Empty   bool // etcd has never run here
-	Cluster uint64
+	Empty   bool     // etcd has never run here
 	Self    uint64   // its own member
 	Leader  uint64   // 0: it sees none
 	Members []Member // empty if Empty

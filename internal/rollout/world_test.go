@@ -15,6 +15,7 @@ type world struct {
 	members  []Member // of etcd; nil: it has never run
 	leader   uint64   // 0: no quorum
 	nextID   uint64
+	past     []View // etcd as it was
 	taken    []Step // the journal
 	fault    string // what must never happen and did
 }
@@ -69,6 +70,7 @@ func (w *world) tick() {
 			}
 		}
 	}
+	defer func() { w.past = append(w.past, View{Leader: w.leader, Members: slices.Clone(w.members)}) }()
 	all, up := w.voters(0)
 	switch {
 	case up <= all/2:
@@ -142,17 +144,26 @@ func (w *world) situation(faulty bool) Situation {
 				n.Config = Same
 			}
 			if m.control && (!faulty || w.random.IntN(8) > 0) {
-				n.Etcd = View{Known: true, Empty: m.member == 0, Cluster: 1, Self: m.member, Leader: w.leader}
-				if m.member == 0 {
-					n.Etcd = View{Known: true, Empty: true}
-				} else {
-					n.Etcd.Members = slices.Clone(w.members)
-				}
+				n.Etcd = w.view(m, faulty)
 			}
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
 	return s
+}
+
+// view is etcd as one control plane sees it: with faults, now and then as it was.
+func (w *world) view(m *machine, faulty bool) View {
+	if m.member == 0 {
+		return View{Known: true, Empty: true}
+	}
+	v := View{Known: true, Self: m.member, Leader: w.leader, Members: slices.Clone(w.members)}
+	if faulty && w.random.IntN(8) == 0 {
+		if old := w.past[w.random.IntN(len(w.past))]; slices.ContainsFunc(old.Members, func(o Member) bool { return o.ID == m.member }) {
+			v.Leader, v.Members = old.Leader, slices.Clone(old.Members)
+		}
+	}
+	return v
 }
 
 // newWorld is a cluster of which some nodes run, and some are new.
