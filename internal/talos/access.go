@@ -1,0 +1,103 @@
+package talos
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/siderolabs/talos/pkg/machinery/role"
+	"google.golang.org/grpc"
+)
+
+// Access lets an administrator in to the machines of one cluster.
+type Access struct {
+	// Patience is how long a machine may take for one answer.
+	Patience time.Duration
+
+	authority *x509.CertPool
+	own       tls.Certificate
+}
+
+// lifetime is that of the administrator's certificate, which is made for one run and never leaves it.
+const lifetime = 24 * time.Hour
+
+// NewAccess makes an administrator's certificate, in memory only.
+func NewAccess(bundle *secrets.Bundle) (*Access, error) {
+	made, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(role.Admin), lifetime)
+	if err != nil {
+		return nil, errors.New("the secrets of the machines have no authority that can sign a certificate")
+	}
+	a := &Access{Patience: 10 * time.Second, authority: x509.NewCertPool()}
+	if a.own, err = tls.X509KeyPair(made.Crt, made.Key); err != nil {
+		return nil, errors.New("the secrets of the machines make no usable certificate")
+	}
+	if !a.authority.AppendCertsFromPEM(bundle.Certs.OS.Crt) {
+		return nil, errors.New("certs.os.crt in the secrets of the machines is not a certificate")
+	}
+	return a, nil
+}
+
+// Trusted connects to a machine of the cluster. Anything else at its address is refused.
+func (a *Access) Trusted(ctx context.Context, address string) (*client.Client, error) {
+	return dial(ctx, address, &tls.Config{RootCAs: a.authority, Certificates: []tls.Certificate{a.own}, MinVersion: tls.VersionTLS12})
+}
+
+// Maintenance connects to a machine without a configuration, whose certificate has this fingerprint.
+func (a *Access) Maintenance(ctx context.Context, address, fingerprint string) (*client.Client, error) {
+	return dial(ctx, address, &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // its certificate is its own: the fingerprint tells it from others
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if Fingerprint(s.PeerCertificates[0]) != fingerprint {
+				return errOtherFingerprint
+			}
+			return nil
+		},
+	})
+}
+
+var errOtherFingerprint = errors.New("the certificate has another fingerprint")
+
+// Fingerprint returns the SHA-256 of a certificate in hexadecimal digits, as Talos' console prints it.
+func Fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+func dial(ctx context.Context, address string, settings *tls.Config) (*client.Client, error) {
+	return client.New(ctx, client.WithTLSConfig(settings), client.WithEndpoints(net.JoinHostPort(address, fmt.Sprint(constants.ApidPort))),
+		client.WithGRPCDialOptions(grpc.WithDisableRetry()))
+}
+
+// look returns the certificate that is shown at an address, whoever shows it.
+func (a *Access) look(ctx context.Context, address string) (*x509.Certificate, error) {
+	dialer := tls.Dialer{Config: &tls.Config{
+		InsecureSkipVerify: true, // nothing is sent: the certificate is looked at afterwards
+		MinVersion:         tls.VersionTLS12, NextProtos: []string{"h2"},
+	}}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, fmt.Sprint(constants.ApidPort)))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	chain := conn.(*tls.Conn).ConnectionState().PeerCertificates
+	if len(chain) == 0 {
+		return nil, errors.New("it shows no certificate")
+	}
+	return chain[0], nil
+}
+
+// isOurs reports whether a certificate is from the cluster's authority, even if it is out of date.
+func (a *Access) isOurs(c *x509.Certificate) bool {
+	_, err := c.Verify(x509.VerifyOptions{Roots: a.authority, CurrentTime: c.NotBefore.Add(time.Second), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	return err == nil
+}

@@ -1,0 +1,264 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	resources "github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"slipway/internal/rollout"
+)
+
+// An Observation is what a machine says of itself. What could not be read is zero.
+type Observation struct {
+	API         rollout.API
+	Why         string    // it is silent, or a stranger, or could not be read
+	Fingerprint string    // of its certificate
+	Expires     time.Time // its certificate
+	Version     string    // of Talos, such as v1.14.1
+	Stage       string
+	Busy        bool // it is in another stage than running, or than maintenance
+	Boot        string
+	Config      config.Provider
+	Staged      bool // its next boot has another configuration
+	Etcd        rollout.View
+	Services    []Service
+}
+
+// A Service is one that runs on a machine.
+type Service struct {
+	Name    string
+	State   string
+	Healthy bool
+	Known   bool // whether it is healthy
+}
+
+// Observe asks a machine. It never fails: what does not answer is silent.
+func (a *Access) Observe(ctx context.Context, address string, control bool) Observation {
+	look, cancel := context.WithTimeout(ctx, a.Patience)
+	defer cancel()
+	certificate, err := a.look(look, address)
+	if err != nil {
+		return Observation{API: rollout.Silent, Why: reason(err)}
+	}
+	o := Observation{Fingerprint: Fingerprint(certificate), Expires: certificate.NotAfter}
+	if !a.isOurs(certificate) {
+		a.observeOther(ctx, address, &o)
+		return o
+	}
+	a.observeOurs(ctx, address, control, &o)
+	return o
+}
+
+// observeOther tells a machine in maintenance mode from a stranger.
+func (a *Access) observeOther(ctx context.Context, address string, o *Observation) {
+	o.API, o.Why = rollout.Stranger, "its certificate is not from this cluster's authority"
+	c, err := a.Maintenance(ctx, address, o.Fingerprint)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	stage, err := a.stage(ctx, c)
+	switch {
+	case err != nil:
+		// A machine of another cluster lets nobody in without a certificate.
+	case stage == runtime.MachineStageMaintenance:
+		o.API, o.Why, o.Stage = rollout.Maintenance, "", stage.String()
+	default:
+		o.API, o.Why, o.Stage, o.Busy = rollout.Maintenance, "", stage.String(), true
+	}
+}
+
+func (a *Access) stage(ctx context.Context, c *client.Client) (runtime.MachineStage, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
+	defer cancel()
+	found, err := safe.StateGet[*runtime.MachineStatus](ctx, c.COSI, runtime.NewMachineStatus().Metadata())
+	if err != nil {
+		return 0, err
+	}
+	return found.TypedSpec().Stage, nil
+}
+
+func (a *Access) observeOurs(ctx context.Context, address string, control bool, o *Observation) {
+	c, err := a.Trusted(ctx, address)
+	if err != nil {
+		o.API, o.Why = rollout.Silent, reason(err)
+		return
+	}
+	defer c.Close()
+	version, err := ask(ctx, a, func(ctx context.Context) (*machine.VersionResponse, error) { return c.Version(ctx) })
+	if err != nil {
+		o.API, o.Why = rollout.Silent, reason(err)
+		return
+	}
+	o.API = rollout.Configured
+	for _, m := range version.GetMessages() {
+		o.Version = m.GetVersion().GetTag()
+	}
+	o.Busy = true // until it says otherwise
+	if stage, err := a.stage(ctx, c); err == nil {
+		o.Stage, o.Busy = stage.String(), stage != runtime.MachineStageRunning
+	} else {
+		o.Why = reason(err)
+	}
+	if o.Boot, err = a.boot(ctx, c); err != nil {
+		o.Why = reason(err)
+	}
+	if o.Config, o.Staged, err = a.config(ctx, c); err != nil {
+		o.Why = reason(err)
+	}
+	if services, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) }); err == nil {
+		for _, m := range services.GetMessages() {
+			for _, s := range m.GetServices() {
+				o.Services = append(o.Services, Service{Name: s.GetId(), State: s.GetState(), Healthy: s.GetHealth().GetHealthy(), Known: !s.GetHealth().GetUnknown()})
+			}
+		}
+	}
+	if control {
+		o.Etcd = a.etcd(ctx, c)
+	}
+}
+
+// ask makes one call, for which the machine has so much time.
+func ask[T any](ctx context.Context, a *Access, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
+	defer cancel()
+	return call(ctx)
+}
+
+// boot returns what identifies the machine's boot.
+func (a *Access) boot(ctx context.Context, c *client.Client) (string, error) {
+	return ask(ctx, a, func(ctx context.Context) (string, error) {
+		r, err := c.Read(ctx, "/proc/sys/kernel/random/boot_id")
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		text, err := io.ReadAll(io.LimitReader(r, 1000))
+		if err == nil && len(text) == 0 {
+			err = errors.New("its boot has no ID")
+		}
+		return strings.TrimSpace(string(text)), err
+	})
+}
+
+// config returns the configuration with which the machine runs, and whether its next boot has another.
+func (a *Access) config(ctx context.Context, c *client.Client) (config.Provider, bool, error) {
+	get := func(id resource.ID) (*resources.MachineConfig, error) {
+		return ask(ctx, a, func(ctx context.Context) (*resources.MachineConfig, error) {
+			return safe.StateGet[*resources.MachineConfig](ctx, c.COSI, resource.NewMetadata(resources.NamespaceName, resources.MachineConfigType, id, resource.VersionUndefined))
+		})
+	}
+	active, err := get(resources.ActiveID)
+	if err != nil {
+		return nil, false, err
+	}
+	persistent, err := get(resources.PersistentID)
+	if err != nil {
+		return active.Provider(), false, nil // an old Talos has no such resource
+	}
+	now, err := Settings(active.Provider())
+	if err != nil {
+		return nil, false, err
+	}
+	next, err := Settings(persistent.Provider())
+	return active.Provider(), err == nil && len(Diff(now, next)) > 0, err
+}
+
+// dataFolder is empty until etcd begins on a control plane: Talos itself refuses to bootstrap by that.
+const dataFolder = "/var/lib/etcd"
+
+// etcd returns the member's own view. It is unknown unless every question is answered.
+func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
+	own, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdStatusResponse, error) { return c.EtcdStatus(ctx) })
+	if err != nil {
+		if empty, err := a.isEmpty(ctx, c, dataFolder); err == nil && empty {
+			return rollout.View{Known: true, Empty: true}
+		}
+		return rollout.View{}
+	}
+	v := rollout.View{Known: true}
+	for _, m := range own.GetMessages() {
+		v.Self, v.Leader = m.GetMemberStatus().GetMemberId(), m.GetMemberStatus().GetLeader()
+	}
+	list, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdMemberListResponse, error) {
+		return c.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{QueryLocal: true})
+	})
+	if err != nil {
+		return rollout.View{}
+	}
+	for _, m := range list.GetMessages() {
+		for _, member := range m.GetMembers() {
+			v.Members = append(v.Members, rollout.Member{ID: member.GetId(), Name: member.GetHostname(), Learner: member.GetIsLearner()})
+		}
+	}
+	alarms, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdAlarmListResponse, error) { return c.EtcdAlarmList(ctx) })
+	if err != nil || v.Self == 0 || len(v.Members) == 0 {
+		return rollout.View{}
+	}
+	for _, m := range alarms.GetMessages() {
+		for _, alarm := range m.GetMemberAlarms() {
+			if name := alarm.GetAlarm().String(); alarm.GetAlarm() != machine.EtcdMemberAlarm_NONE && !slices.Contains(v.Alarms, name) {
+				v.Alarms = append(v.Alarms, name)
+			}
+		}
+	}
+	return v
+}
+
+// isEmpty reports whether a folder on the machine has nothing in it.
+func (a *Access) isEmpty(ctx context.Context, c *client.Client, folder string) (bool, error) {
+	return ask(ctx, a, func(ctx context.Context) (bool, error) {
+		stream, err := c.LS(ctx, &machine.ListRequest{Root: folder})
+		if err != nil {
+			return false, err
+		}
+		there := false
+		for {
+			f, err := stream.Recv()
+			switch {
+			case errors.Is(err, io.EOF) && !there:
+				return false, fmt.Errorf("%s was not listed", folder)
+			case errors.Is(err, io.EOF):
+				return true, nil
+			case err != nil:
+				return false, err
+			case f.GetError() != "" || f.GetMetadata().GetError() != "":
+				return false, fmt.Errorf("%s cannot be read", folder)
+			case strings.TrimSuffix(f.GetName(), "/") == folder:
+				there = true
+			default:
+				return false, nil
+			}
+		}
+	})
+}
+
+// reason says in a few words why a machine did not answer. What a machine itself writes is not in it:
+// Talos puts configurations into its messages.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
+		return "it did not answer in time"
+	case status.Code(err) == codes.PermissionDenied:
+		return "it does not accept an administrator's certificate"
+	case status.Code(err) == codes.Unimplemented:
+		return "it does not know this call"
+	case status.Code(err) == codes.Unavailable, status.Code(err) == codes.Unknown:
+		return "it cannot be reached"
+	}
+	return "it answered with the code " + status.Code(err).String()
+}
