@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"dagger/slipway/internal/dagger"
 )
@@ -50,4 +51,45 @@ func (c *Cluster) Config(
 	node string,
 ) (string, error) {
 	return c.Slipway.call(ctx, env, "cluster-config", "--node="+node)
+}
+
+// Status shows the nodes of the cluster: their versions, their states, etcd, and until when their certificates are valid.
+//
+// +cache="never"
+func (c *Cluster) Status(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+) (string, error) {
+	return c.Slipway.call(ctx, env, "cluster-status")
+}
+
+// Health checks that each node is ready, and that etcd has all its members.
+//
+// +cache="never"
+func (c *Cluster) Health(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+) (string, error) {
+	return c.Slipway.call(ctx, env, "cluster-health")
+}
+
+// Logs shows the last lines that a service on a node has logged.
+//
+// +cache="never"
+func (c *Cluster) Logs(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Name of the node.
+	node string,
+	// Name of the service, such as etcd or kubelet.
+	service string,
+	// Number of lines.
+	//
+	// +default=100
+	lines int,
+) (string, error) {
+	return c.Slipway.call(ctx, env, "cluster-logs", "--node="+node, "--service="+service, fmt.Sprintf("--lines=%d", lines))
 }

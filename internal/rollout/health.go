@@ -5,6 +5,17 @@ import (
 	"slices"
 )
 
+// Unhealthy says why etcd has less than all its members, or they do not agree; "" if nothing is wrong.
+func Unhealthy(s Situation) string {
+	if !begun(s) {
+		return "etcd is not known to have begun on any control plane"
+	}
+	if a, wrong := foreign(s); wrong {
+		return a.Reason
+	}
+	return s.unhealthy("")
+}
+
 // unhealthy says why etcd could lose its quorum if the control plane called except failed now: another
 // one is not a healthy member, or they do not agree. It returns "" if nothing is wrong. An empty
 // except leaves out none.

@@ -81,7 +81,7 @@ func dial(ctx context.Context, address string, settings *tls.Config) (*client.Cl
 // look returns the certificate that is shown at an address, whoever shows it.
 func (a *Access) look(ctx context.Context, address string) (*x509.Certificate, error) {
 	dialer := tls.Dialer{Config: &tls.Config{
-		InsecureSkipVerify: true, // nothing is sent: the certificate is looked at afterwards
+		InsecureSkipVerify: true, // nothing is sent: whoever calls this checks the certificate
 		MinVersion:         tls.VersionTLS12, NextProtos: []string{"h2"},
 	}}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, fmt.Sprint(constants.ApidPort)))

@@ -11,9 +11,11 @@ import (
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	resources "github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 	"google.golang.org/grpc/codes"
@@ -30,7 +32,9 @@ type Observation struct {
 	Expires     time.Time // its certificate
 	Version     string    // of Talos, such as v1.14.1
 	Stage       string
-	Busy        bool // it is in another stage than running, or than maintenance
+	Busy        bool   // it is in another stage than running, or than maintenance
+	Ready       bool   // nothing is wrong with it in this stage
+	Unmet       string // why it is not ready
 	Boot        string
 	Config      config.Provider
 	Staged      bool // its next boot has another configuration
@@ -71,25 +75,21 @@ func (a *Access) observeOther(ctx context.Context, address string, o *Observatio
 		return
 	}
 	defer c.Close()
-	stage, err := a.stage(ctx, c)
-	switch {
-	case err != nil:
-		// A machine of another cluster lets nobody in without a certificate.
-	case stage == runtime.MachineStageMaintenance:
-		o.API, o.Why, o.Stage = rollout.Maintenance, "", stage.String()
-	default:
-		o.API, o.Why, o.Stage, o.Busy = rollout.Maintenance, "", stage.String(), true
+	// A machine of another cluster lets nobody in without a certificate.
+	if s, err := a.status(ctx, c); err == nil {
+		o.API, o.Why, o.Stage, o.Busy = rollout.Maintenance, "", s.Stage.String(), s.Stage != runtime.MachineStageMaintenance
 	}
 }
 
-func (a *Access) stage(ctx context.Context, c *client.Client) (runtime.MachineStage, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.Patience)
-	defer cancel()
-	found, err := safe.StateGet[*runtime.MachineStatus](ctx, c.COSI, runtime.NewMachineStatus().Metadata())
-	if err != nil {
-		return 0, err
-	}
-	return found.TypedSpec().Stage, nil
+// status returns what the machine says of its stage.
+func (a *Access) status(ctx context.Context, c *client.Client) (*runtime.MachineStatusSpec, error) {
+	return ask(ctx, a, func(ctx context.Context) (*runtime.MachineStatusSpec, error) {
+		found, err := safe.StateGet[*runtime.MachineStatus](ctx, c.COSI, runtime.NewMachineStatus().Metadata())
+		if err != nil {
+			return nil, err
+		}
+		return found.TypedSpec(), nil
+	})
 }
 
 func (a *Access) observeOurs(ctx context.Context, address string, control bool, o *Observation) {
@@ -109,8 +109,11 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 		o.Version = m.GetVersion().GetTag()
 	}
 	o.Busy = true // until it says otherwise
-	if stage, err := a.stage(ctx, c); err == nil {
-		o.Stage, o.Busy = stage.String(), stage != runtime.MachineStageRunning
+	if s, err := a.status(ctx, c); err == nil {
+		o.Stage, o.Busy, o.Ready = s.Stage.String(), s.Stage != runtime.MachineStageRunning, s.Status.Ready
+		for _, u := range s.Status.UnmetConditions {
+			o.Unmet = u.Name + ": " + u.Reason
+		}
 	} else {
 		o.Why = reason(err)
 	}
@@ -131,6 +134,53 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 		o.Etcd = a.etcd(ctx, c)
 	}
 }
+
+// Services lists the names of what runs on a machine.
+func (a *Access) Services(ctx context.Context, address string) (names []string, err error) {
+	c, err := a.Trusted(ctx, address)
+	if err != nil {
+		return nil, errors.New(reason(err))
+	}
+	defer c.Close()
+	list, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) })
+	if err != nil {
+		return nil, errors.New(reason(err))
+	}
+	for _, m := range list.GetMessages() {
+		for _, s := range m.GetServices() {
+			names = append(names, s.GetId())
+		}
+	}
+	return names, nil
+}
+
+// Logs returns the last lines that a service on a machine has logged.
+func (a *Access) Logs(ctx context.Context, address, service string, lines int) (string, error) {
+	c, err := a.Trusted(ctx, address)
+	if err != nil {
+		return "", errors.New(reason(err))
+	}
+	defer c.Close()
+	text, err := ask(ctx, a, func(ctx context.Context) ([]byte, error) {
+		stream, err := c.Logs(ctx, constants.SystemContainerdNamespace, common.ContainerDriver_CONTAINERD, service, false, int32(min(lines, maxLines)))
+		if err != nil {
+			return nil, err
+		}
+		r, err := client.ReadStream(stream)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(io.LimitReader(r, maxLines*1000))
+	})
+	if err != nil {
+		return "", errors.New(reason(err))
+	}
+	return string(text), nil
+}
+
+// maxLines is how many lines of a log are read at most.
+const maxLines = 10_000
 
 // ask makes one call, for which the machine has so much time.
 func ask[T any](ctx context.Context, a *Access, call func(context.Context) (T, error)) (T, error) {

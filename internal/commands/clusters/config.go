@@ -32,23 +32,31 @@ func Config() run.Command {
 }
 
 func showConfigs(c *clusters.Cluster, only string) error {
-	var names []string
-	for _, n := range c.Spec.Nodes {
-		names = append(names, n.Name)
-		if only != "" && only != n.Name {
-			continue
+	if only != "" {
+		n, err := nodeNamed(c, only)
+		if err != nil {
+			return err
 		}
+		return showConfig(c, n)
+	}
+	for _, n := range c.Spec.Nodes {
 		if err := showConfig(c, n); err != nil {
 			return err
 		}
-		if only != "" {
-			return nil
-		}
-	}
-	if only != "" {
-		return fault.Refuse("the nodes of "+c.Env+" are "+strings.Join(names, ", "), "cluster %s has no node %q", c.Spec.Name, only)
 	}
 	return nil
+}
+
+// nodeNamed returns the node of that name.
+func nodeNamed(c *clusters.Cluster, name string) (cluster.Node, error) {
+	var names []string
+	for _, n := range c.Spec.Nodes {
+		if n.Name == name {
+			return n, nil
+		}
+		names = append(names, n.Name)
+	}
+	return cluster.Node{}, fault.Refuse("the nodes of "+c.Env+" are "+strings.Join(names, ", "), "cluster %s has no node %q", c.Spec.Name, name)
 }
 
 func showConfig(c *clusters.Cluster, n cluster.Node) error {

@@ -1,22 +1,102 @@
-// Package machines starts simulated Talos machines for a test.
+// Package machines starts simulated Talos machines for a test, and makes a cluster of them.
 package machines
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
-	"slipway/dev/cloudsim/talos"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+
+	sim "slipway/dev/cloudsim/talos"
+	"slipway/internal/cluster"
 	"slipway/internal/must"
+	"slipway/internal/rollout"
+	"slipway/internal/talos"
+	"slipway/internal/testkit/soon"
 )
 
-// Start starts n machines without a configuration, with this version of Talos. Their addresses are of the
+// A Cluster is one of simulated machines, with what Slipway needs to know of it.
+type Cluster struct {
+	T      *testing.T
+	Sim    *sim.Cluster
+	Spec   *cluster.Cluster
+	Bundle *secrets.Bundle
+	Access *talos.Access
+}
+
+// New starts so many control planes, called a, b and so on, and a worker, w. None has a configuration.
+func New(t *testing.T, controls int, version string) *Cluster {
+	t.Helper()
+	contract, err := talos.Contract(version)
+	must.Do(t, err)
+	bundle, err := secrets.NewBundle(secrets.NewClock(), contract, secrets.WithECDSAServiceAccountKey())
+	must.Do(t, err)
+	access, err := talos.NewAccess(bundle)
+	must.Do(t, err)
+	s, addresses := start(t, controls+1, version)
+	spec := &cluster.Cluster{Name: "home", Talos: version, Kubernetes: "v1.34.1", Endpoint: "https://" + addresses[0] + ":6443", Pods: []string{"10.244.0.0/16"}, Services: []string{"10.96.0.0/12"}}
+	for i, address := range addresses {
+		n := cluster.Node{Name: string(rune('a' + i)), Address: address, Role: cluster.ControlPlane, Disk: "/dev/sda"}
+		if i == controls {
+			n.Name, n.Role = "w", cluster.Worker
+		}
+		spec.Nodes = append(spec.Nodes, n)
+	}
+	return &Cluster{t, s, spec, bundle, access}
+}
+
+// Node returns the description of a node.
+func (c *Cluster) Node(name string) cluster.Node {
+	return c.Spec.Nodes[slices.IndexFunc(c.Spec.Nodes, func(n cluster.Node) bool { return n.Name == name })]
+}
+
+// Machine returns the machine that is a node.
+func (c *Cluster) Machine(name string) *sim.Node { return c.Sim.Node(c.Node(name).Address) }
+
+// Observe asks a node.
+func (c *Cluster) Observe(name string) talos.Observation {
+	n := c.Node(name)
+	return c.Access.Observe(c.T.Context(), n.Address, n.Role == cluster.ControlPlane)
+}
+
+// Configure gives each node its configuration, and waits until all have started with it.
+func (c *Cluster) Configure() {
+	c.T.Helper()
+	for _, n := range c.Spec.Nodes {
+		provider, err := talos.Render(c.Spec, n, c.Bundle)
+		must.Do(c.T, err)
+		data, err := provider.EncodeBytes()
+		must.Do(c.T, err)
+		connection, err := c.Access.Maintenance(c.T.Context(), n.Address, c.Machine(n.Name).Fingerprint())
+		must.Do(c.T, err)
+		_, err = connection.ApplyConfiguration(c.T.Context(), &machine.ApplyConfigurationRequest{Data: data, Mode: machine.ApplyConfigurationRequest_AUTO})
+		must.Do(c.T, err)
+		must.Do(c.T, connection.Close())
+	}
+	for _, n := range c.Spec.Nodes {
+		soon.Wait(c.T, n.Name+" answers with its configuration", func() bool { return c.Observe(n.Name).API == rollout.Configured })
+	}
+}
+
+// Bootstrap begins etcd on a node.
+func (c *Cluster) Bootstrap(name string) error {
+	c.T.Helper()
+	connection, err := c.Access.Trusted(c.T.Context(), c.Node(name).Address)
+	must.Do(c.T, err)
+	defer connection.Close()
+	return connection.Bootstrap(c.T.Context(), &machine.BootstrapRequest{})
+}
+
+// start starts n machines without a configuration, with this version of Talos. Their addresses are of the
 // machine's own loopback network, and no other test has them.
-func Start(t *testing.T, n int, version string) (cluster *talos.Cluster, addresses []string) {
+func start(t *testing.T, n int, version string) (cluster *sim.Cluster, addresses []string) {
 	t.Helper()
 	for block := range 200 * 250 {
-		cluster = talos.New()
+		cluster = sim.New()
 		addresses = nil
 		for i := range n {
 			address := fmt.Sprintf("127.%d.%d.%d", 20+block/250, 1+block%250, 11+i)
