@@ -53,6 +53,32 @@ func (c *Cluster) Config(
 	return c.Slipway.call(ctx, env, "cluster-config", "--node="+node)
 }
 
+// Apply gives each node of the cluster its configuration, one at a time, as long as etcd keeps its quorum.
+//
+// +cache="never"
+func (c *Cluster) Apply(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Change control planes although etcd has no leader, as most of them are down.
+	//
+	// +optional
+	quorumLost bool,
+) (string, error) {
+	return c.Slipway.call(ctx, env, "cluster-apply", fmt.Sprintf("--quorum-lost=%t", quorumLost))
+}
+
+// Bootstrap begins the etcd of a new cluster. One that exists is left as it is.
+//
+// +cache="never"
+func (c *Cluster) Bootstrap(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+) (string, error) {
+	return c.Slipway.call(ctx, env, "cluster-bootstrap")
+}
+
 // Status shows the nodes of the cluster: their versions, their states, etcd, and until when their certificates are valid.
 //
 // +cache="never"

@@ -11,6 +11,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/talos"
+	"slipway/internal/testkit/machines"
 )
 
 const sealedMachines = "credentials/test-talos.enc.yaml"
@@ -68,4 +69,50 @@ func TestBlackBoxCluster(t *testing.T) {
 	}
 	p.write("environments/test/cluster.yaml", "name: home\n")
 	p.run("environments").must(t, run.BadInput).says(t, "environments/test/cluster.yaml: talos is \"\"")
+}
+
+// The whole life of a cluster: its secrets, its first configuration, etcd, a changed setting, a node more. A
+// stage that is repeated does nothing. Nothing secret is left anywhere.
+func TestBlackBoxClusterLife(t *testing.T) {
+	p := newProject(t, "")
+	s := machines.Start(t, 4, "v1.14.1")
+	describe := func(nodes int) {
+		text := "name: home\ntalos: v1.14.1\nkubernetes: v1.35.0\nendpoint: https://" + s.Addresses[0] + ":6443\npatches: [tuned.yaml]\ncontrolPlanes: {disk: /dev/sda}\nworkers: {disk: /dev/sdb}\nnodes:\n"
+		for i, address := range s.Addresses[:nodes] {
+			role := "controlplane"
+			if i == 3 {
+				role = "worker"
+			}
+			text += fmt.Sprintf("  - {name: node-%d, address: %s, role: %s}\n", i, address, role)
+		}
+		p.write("environments/test/cluster.yaml", text)
+	}
+	tuned := func(value string) {
+		p.write("environments/test/tuned.yaml", "machine:\n  sysctls: {vm.swappiness: \""+value+"\"}\n  env: {HTTPS_PROXY: \"http://u:canary-in-a-patch@proxy\"}\n")
+	}
+	describe(3)
+	tuned("10")
+	p.run("bootstrap").must(t, run.Done)
+	made := p.run("cluster-secrets").must(t, run.Done)
+	p.write(sealedMachines, readFile(t, filepath.Join(made.out, "changed", sealedMachines)))
+
+	p.run("cluster-status").must(t, run.Done).says(t, "maintenance")
+	p.run("cluster-health").must(t, run.Failed).says(t, "node-0 is maintenance")
+	p.run("cluster-bootstrap").must(t, run.BadInput).says(t, "not every node of home has its configuration", "hint: dagger call cluster apply --env=test")
+	p.run("cluster-apply").must(t, run.Done).says(t, "node-0: configured\nnode-1: configured\nnode-2: configured\nhome: every node has its configuration, and etcd has not begun")
+	p.run("cluster-bootstrap").must(t, run.Done).says(t, "node-0: bootstrapped\nhome: etcd runs on every control plane: node-0, node-1, node-2\n")
+	p.run("cluster-bootstrap").must(t, run.Done).says(t, "home: nothing to do")
+	p.run("cluster-health").must(t, run.Done).says(t, "home is healthy")
+	p.run("cluster-apply").must(t, run.Done).says(t, "home: nothing to do")
+
+	tuned("20")
+	p.run("cluster-apply").must(t, run.Done).says(t, "node-0: 1 settings changed", "node-1: 1 settings changed", "node-2: 1 settings changed")
+	describe(4)
+	p.run("cluster-apply").must(t, run.Done).says(t, "node-3: configured\n")
+	p.run("cluster-apply").must(t, run.Done).says(t, "home: nothing to do")
+	if n := s.Sim.Etcds(); n != 1 {
+		t.Errorf("%d clusters of etcd have begun", n)
+	}
+	p.protected()
+	p.run("cluster-apply").must(t, run.BadInput).says(t, "environment test is protected")
 }

@@ -19,8 +19,9 @@ import (
 type source struct{ settings.Source }
 
 var (
-	labelPattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	versionPattern = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
+	labelPattern       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	fingerprintPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	versionPattern     = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
 func (s *source) check(repository fs.FS, c *Cluster) error {
@@ -174,6 +175,9 @@ func (s *source) checkNodes(_ fs.FS, c *Cluster) error {
 		addresses[address] = n.Name
 		if err := s.inNetwork(c, at+".address", address); err != nil {
 			return err
+		}
+		if n.Fingerprint != "" && !fingerprintPattern.MatchString(n.Fingerprint) {
+			return s.Refuse(at+".fingerprint", s.Edit("write the 64 hexadecimal digits that the node's console prints"), "the fingerprint of %s is %q", n.Name, n.Fingerprint)
 		}
 		group := c.Workers
 		if n.Role == ControlPlane {

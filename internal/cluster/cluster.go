@@ -53,10 +53,13 @@ type Group struct {
 
 // A Node is one machine.
 type Node struct {
-	Name    string   `yaml:"name" json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]{0\\,61}[a-z0-9])?$,description=Its hostname"`
-	Address string   `yaml:"address" json:"address" jsonschema:"description=IP address at which its API answers"`
-	Role    Role     `yaml:"role" json:"role" jsonschema:"enum=controlplane,enum=worker,description=Its role"`
-	Disk    string   `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Default: that of its role"`
+	Name    string `yaml:"name" json:"name" jsonschema:"pattern=^[a-z0-9]([a-z0-9-]{0\\,61}[a-z0-9])?$,description=Its hostname"`
+	Address string `yaml:"address" json:"address" jsonschema:"description=IP address at which its API answers"`
+	Role    Role   `yaml:"role" json:"role" jsonschema:"enum=controlplane,enum=worker,description=Its role"`
+	Disk    string `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Default: that of its role"`
+	// Fingerprint is that of the certificate in maintenance mode, as the node's console prints it.
+	Fingerprint string `yaml:"fingerprint" json:"fingerprint,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=SHA-256 of the certificate that the node shows before it has a configuration\\, as its console prints it. Default: any"`
+
 	Zone    string   `yaml:"zone" json:"zone,omitempty" jsonschema:"description=Failure domain: nodes of a zone can fail together"`
 	Patches []string `yaml:"patches" json:"patches,omitempty" jsonschema:"minItems=1,description=Patches of this node: files beside cluster.yaml, strategic merges"`
 }

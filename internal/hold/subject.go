@@ -2,15 +2,19 @@ package hold
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"slipway/internal/cluster"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
 	"slipway/internal/journal"
 	"slipway/internal/run"
 )
 
-// A Subject is something that one run at a time may change: the state of a layer, or the hosts of an
-// environment.
+// A Subject is something that one run at a time may change: the state of a layer, or the hosts or the
+// nodes of an environment.
 type Subject struct {
 	Run  *run.Run
 	Name string                    // in a sentence: test, or the hosts of test
@@ -28,11 +32,15 @@ type Subject struct {
 	beside []Subject // what must not be changed at the same time
 }
 
-// State returns the state of a layer. Nobody may change it while a playbook works on the hosts.
+// State returns the state of a layer. Nobody may change it while a playbook works on the hosts, or while
+// the nodes of a cluster are being changed.
 func State(r *run.Run, config environment.Layer) Subject {
 	s := ofLayer(r, config)
 	if r.Environment.Deploy != nil {
-		s.beside = []Subject{ofHosts(r)}
+		s.beside = append(s.beside, ofHosts(r))
+	}
+	if _, err := os.Stat(filepath.Join(r.Repository, cluster.Path(r.Env))); err == nil {
+		s.beside = append(s.beside, ofNodes(r))
 	}
 	return s
 }
@@ -41,6 +49,16 @@ func State(r *run.Run, config environment.Layer) Subject {
 // changed, or are not sound after a run that was interrupted.
 func Hosts(r *run.Run) Subject {
 	s := ofHosts(r)
+	for _, config := range r.Environment.Layers {
+		s.beside = append(s.beside, ofLayer(r, config))
+	}
+	return s
+}
+
+// Nodes returns the nodes of an environment's cluster. Nobody may change them while their layers are being
+// changed, or are not sound after a run that was interrupted.
+func Nodes(r *run.Run) Subject {
+	s := ofNodes(r)
 	for _, config := range r.Environment.Layers {
 		s.beside = append(s.beside, ofLayer(r, config))
 	}
@@ -61,6 +79,16 @@ func ofHosts(r *run.Run) Subject {
 	return Subject{
 		Run: r, Name: name, Is: name + " are", Key: r.Env + "/deploy.hosts",
 		Call: func(stage string) string { return "dagger call " + stage + " --env=" + r.Env },
+	}
+}
+
+func ofNodes(r *run.Run) Subject {
+	name := "the nodes of " + r.Env
+	return Subject{
+		Run: r, Name: name, Is: name + " are", Key: r.Env + "/cluster.nodes",
+		Call: func(stage string) string {
+			return "dagger call " + strings.Replace(stage, "cluster-", "cluster ", 1) + " --env=" + r.Env
+		},
 	}
 }
 

@@ -482,3 +482,28 @@ func TestRunsOfADeploy(t *testing.T) {
 		t.Errorf("it reads %q", ids)
 	}
 }
+
+// A fact that is kept is in the store when Keep returns. If the store does not take it, Keep fails.
+func TestKeep(t *testing.T) {
+	p := newPlace(t)
+	w, told := p.watched()
+	w.Add(Entry{Kind: Start, Address: "a"})
+	must(t, w.Keep(t.Context(), Entry{Kind: Start, Address: "b"}))
+	if got := names(p.runs(net)[0].Entries); len(got) != 3 { // with the beginning
+		t.Errorf("in the store: %q", got)
+	}
+	p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { cancel(<-told) }()
+	if err := w.Keep(ctx, Entry{Kind: Start, Address: "c"}); err == nil {
+		t.Error("it is not in the store, and nobody says so")
+	}
+	p.failing(func(http.ResponseWriter, *http.Request) bool { return false })
+	must(t, w.Abandon(t.Context()))
+	if got := names(p.runs(net)[0].Entries); len(got) != 4 {
+		t.Errorf("in the store at the end: %q", got)
+	}
+}

@@ -46,6 +46,7 @@ type Writer struct {
 
 	lock    sync.Mutex
 	waiting []Entry
+	keeping []chan struct{} // closed when the waiting entries are stored
 	wake    chan struct{}
 	keys    []string // objects written so far; used by one goroutine at a time
 
@@ -142,9 +143,25 @@ func (w *Writer) sign(ctx context.Context) error {
 }
 
 // Add records a fact. It does not wait for the store.
-func (w *Writer) Add(e Entry) {
+func (w *Writer) Add(e Entry) { w.add(e) }
+
+// Keep records a fact, and returns when it is in the store: a step that must not be forgotten is taken after
+// that. It fails when ctx ends, which failed sees to if the store does not take the fact.
+func (w *Writer) Keep(ctx context.Context, e Entry) error {
+	kept := make(chan struct{})
+	w.add(e, kept)
+	select {
+	case <-kept:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *Writer) add(e Entry, kept ...chan struct{}) {
 	w.lock.Lock()
 	w.waiting = append(w.waiting, e)
+	w.keeping = append(w.keeping, kept...)
 	w.lock.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -186,8 +203,8 @@ func (w *Writer) Stop() {
 // flush writes the pending entries together as one object.
 func (w *Writer) flush(ctx context.Context) error {
 	w.lock.Lock()
-	entries := w.waiting
-	w.waiting = nil
+	entries, kept := w.waiting, w.keeping
+	w.waiting, w.keeping = nil, nil
 	w.lock.Unlock()
 	if len(entries) == 0 {
 		return nil
@@ -207,11 +224,14 @@ func (w *Writer) flush(ctx context.Context) error {
 	if err := w.put(ctx, key, sealed); err != nil {
 		// Abandon may still make a last attempt.
 		w.lock.Lock()
-		w.waiting = append(entries, w.waiting...)
+		w.waiting, w.keeping = append(entries, w.waiting...), append(kept, w.keeping...)
 		w.lock.Unlock()
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	w.keys = append(w.keys, key)
+	for _, k := range kept {
+		close(k)
+	}
 	return nil
 }
 

@@ -47,6 +47,7 @@ type Result struct {
 	Status      string         `json:"status"` // done, changes, or the kind of the error
 	Layers      []*LayerResult `json:"layers,omitempty"`
 	Hosts       []HostResult   `json:"hosts,omitempty"`
+	Nodes       []NodeResult   `json:"nodes,omitempty"`
 	Checks      []CheckResult  `json:"checks,omitempty"`
 	Digest      string         `json:"digest,omitempty"` // digest of a plan
 	Error       string         `json:"error,omitempty"`
@@ -71,6 +72,14 @@ type HostResult struct {
 	Changed     int    `json:"changed"`
 	Failed      int    `json:"failed"`
 	Unreachable int    `json:"unreachable"`
+}
+
+// A NodeResult is what was done to one node of a cluster.
+type NodeResult struct {
+	Name      string `json:"name"`
+	Status    string `json:"status"`  // configured, changed, bootstrapped or failed; empty: nothing was done
+	Changes   int    `json:"changes"` // number of settings
+	Restarted bool   `json:"restarted"`
 }
 
 // A CheckResult is the result of one check of a deployed system.
@@ -131,10 +140,11 @@ func (r *Run) End(err error) int {
 	return result.ExitCode
 }
 
-// touched reports whether the run has changed a layer or a host: a refusal now comes too late.
+// touched reports whether the run has changed a layer, a host or a node: a refusal now comes too late.
 func (r *Run) touched() bool {
 	return slices.ContainsFunc(r.Result.Layers, func(l *LayerResult) bool { return l.Applied }) ||
-		slices.ContainsFunc(r.Result.Hosts, func(h HostResult) bool { return h.Changed > 0 })
+		slices.ContainsFunc(r.Result.Hosts, func(h HostResult) bool { return h.Changed > 0 }) ||
+		slices.ContainsFunc(r.Result.Nodes, func(n NodeResult) bool { return n.Status != "" })
 }
 
 // write writes result.json and summary.md. The report and the error are already masked, field by

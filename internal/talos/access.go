@@ -78,22 +78,39 @@ func dial(ctx context.Context, address string, settings *tls.Config) (*client.Cl
 		client.WithGRPCDialOptions(grpc.WithDisableRetry()))
 }
 
-// look returns the certificate that is shown at an address, whoever shows it.
-func (a *Access) look(ctx context.Context, address string) (*x509.Certificate, error) {
+// A front is what a machine shows to somebody without a certificate.
+type front struct {
+	certificate *x509.Certificate
+	open        bool // it lets in whoever comes: it is in maintenance mode
+}
+
+// look returns what is shown at an address, whoever shows it.
+func (a *Access) look(ctx context.Context, address string) (front, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
+	defer cancel()
 	dialer := tls.Dialer{Config: &tls.Config{
-		InsecureSkipVerify: true, // nothing is sent: whoever calls this checks the certificate
+		InsecureSkipVerify: true, // nothing is sent, and the caller checks the certificate
 		MinVersion:         tls.VersionTLS12, NextProtos: []string{"h2"},
 	}}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, fmt.Sprint(constants.ApidPort)))
 	if err != nil {
-		return nil, err
+		return front{}, err
 	}
 	defer conn.Close()
 	chain := conn.(*tls.Conn).ConnectionState().PeerCertificates
 	if len(chain) == 0 {
-		return nil, errors.New("it shows no certificate")
+		return front{}, errors.New("it shows no certificate")
 	}
-	return chain[0], nil
+	f := front{certificate: chain[0]}
+	// A machine that lets us in begins to talk at once, as HTTP/2 demands. One that wants a certificate says so.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	_, err = conn.Read(make([]byte, 1))
+	f.open = err == nil
+	if refused, ok := errors.AsType[*net.OpError](err); err == nil || ok && refused.Op == "remote error" {
+		return f, nil
+	}
+	return f, err
 }
 
 // isOurs reports whether a certificate is from the cluster's authority, even if it is out of date.

@@ -52,32 +52,38 @@ type Service struct {
 
 // Observe asks a machine. It never fails: what does not answer is silent.
 func (a *Access) Observe(ctx context.Context, address string, control bool) Observation {
-	look, cancel := context.WithTimeout(ctx, a.Patience)
-	defer cancel()
-	certificate, err := a.look(look, address)
+	f, err := a.look(ctx, address)
 	if err != nil {
 		return Observation{API: rollout.Silent, Why: reason(err)}
 	}
-	o := Observation{Fingerprint: Fingerprint(certificate), Expires: certificate.NotAfter}
-	if !a.isOurs(certificate) {
-		a.observeOther(ctx, address, &o)
-		return o
+	o := Observation{Fingerprint: Fingerprint(f.certificate), Expires: f.certificate.NotAfter}
+	switch {
+	case a.isOurs(f.certificate):
+		a.observeOurs(ctx, address, control, &o)
+	case f.open:
+		a.observeNew(ctx, address, &o)
+	default:
+		o.API, o.Why = rollout.Stranger, "its certificate is not from this cluster's authority"
 	}
-	a.observeOurs(ctx, address, control, &o)
 	return o
 }
 
-// observeOther tells a machine in maintenance mode from a stranger.
-func (a *Access) observeOther(ctx context.Context, address string, o *Observation) {
-	o.API, o.Why = rollout.Stranger, "its certificate is not from this cluster's authority"
+// observeNew asks a machine that lets everybody in.
+func (a *Access) observeNew(ctx context.Context, address string, o *Observation) {
 	c, err := a.Maintenance(ctx, address, o.Fingerprint)
 	if err != nil {
+		o.API, o.Why = rollout.Silent, reason(err)
 		return
 	}
 	defer c.Close()
-	// A machine of another cluster lets nobody in without a certificate.
-	if s, err := a.status(ctx, c); err == nil {
-		o.API, o.Why, o.Stage, o.Busy = rollout.Maintenance, "", s.Stage.String(), s.Stage != runtime.MachineStageMaintenance
+	s, err := a.status(ctx, c)
+	switch {
+	case err == nil:
+		o.API, o.Stage, o.Busy = rollout.Maintenance, s.Stage.String(), s.Stage != runtime.MachineStageMaintenance
+	case status.Code(err) == codes.Unimplemented:
+		o.API, o.Why = rollout.Stranger, "it is not a Talos machine"
+	default:
+		o.API, o.Why = rollout.Silent, reason(err)
 	}
 }
 

@@ -28,6 +28,12 @@ type Cluster struct {
 	Access *talos.Access
 }
 
+// A Set is simulated machines without a configuration.
+type Set struct {
+	Sim       *sim.Cluster
+	Addresses []string
+}
+
 // New starts so many control planes, called a, b and so on, and a worker, w. None has a configuration.
 func New(t *testing.T, controls int, version string) *Cluster {
 	t.Helper()
@@ -37,7 +43,8 @@ func New(t *testing.T, controls int, version string) *Cluster {
 	must.Do(t, err)
 	access, err := talos.NewAccess(bundle)
 	must.Do(t, err)
-	s, addresses := start(t, controls+1, version)
+	s := Start(t, controls+1, version)
+	addresses := s.Addresses
 	spec := &cluster.Cluster{Name: "home", Talos: version, Kubernetes: "v1.34.1", Endpoint: "https://" + addresses[0] + ":6443", Pods: []string{"10.244.0.0/16"}, Services: []string{"10.96.0.0/12"}}
 	for i, address := range addresses {
 		n := cluster.Node{Name: string(rune('a' + i)), Address: address, Role: cluster.ControlPlane, Disk: "/dev/sda"}
@@ -46,7 +53,7 @@ func New(t *testing.T, controls int, version string) *Cluster {
 		}
 		spec.Nodes = append(spec.Nodes, n)
 	}
-	return &Cluster{t, s, spec, bundle, access}
+	return &Cluster{t, s.Sim, spec, bundle, access}
 }
 
 // Node returns the description of a node.
@@ -91,28 +98,27 @@ func (c *Cluster) Bootstrap(name string) error {
 	return connection.Bootstrap(c.T.Context(), &machine.BootstrapRequest{})
 }
 
-// start starts n machines without a configuration, with this version of Talos. Their addresses are of the
-// machine's own loopback network, and no other test has them.
-func start(t *testing.T, n int, version string) (cluster *sim.Cluster, addresses []string) {
+// Start starts n machines without a configuration, with this version of Talos. Their addresses are of the
+// loopback network, and no other test has them.
+func Start(t *testing.T, n int, version string) Set {
 	t.Helper()
 	for block := range 200 * 250 {
-		cluster = sim.New()
-		addresses = nil
+		s := Set{Sim: sim.New()}
 		for i := range n {
 			address := fmt.Sprintf("127.%d.%d.%d", 20+block/250, 1+block%250, 11+i)
-			_, err := cluster.Add(address, version)
+			_, err := s.Sim.Add(address, version)
 			if errors.Is(err, syscall.EADDRINUSE) {
 				break
 			}
 			must.Do(t, err)
-			addresses = append(addresses, address)
+			s.Addresses = append(s.Addresses, address)
 		}
-		if len(addresses) == n {
-			t.Cleanup(cluster.Close)
-			return cluster, addresses
+		if len(s.Addresses) == n {
+			t.Cleanup(s.Sim.Close)
+			return s
 		}
-		cluster.Close()
+		s.Sim.Close()
 	}
 	t.Fatal("every address is in use")
-	return nil, nil
+	return Set{}
 }

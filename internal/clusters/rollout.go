@@ -1,0 +1,199 @@
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"slipway/internal/cluster"
+	"slipway/internal/fault"
+	"slipway/internal/hold"
+	"slipway/internal/journal"
+	"slipway/internal/rollout"
+	"slipway/internal/run"
+	"slipway/internal/talos"
+	"slipway/internal/wait"
+)
+
+// A Rollout changes the nodes of a cluster, one step after the other.
+type Rollout struct {
+	*Cluster
+	Access *talos.Access
+	Only   []rollout.Kind // kinds of steps that it takes; it ends before one of another kind
+	Lost   bool           // the quorum of etcd is lost
+
+	taken  []rollout.Step
+	record *journal.Writer
+	said   string
+
+	unanswered int // steps without an answer, one after the other
+}
+
+// ErrBefore means that a rollout ended before a step of a kind that it does not take.
+var ErrBefore = errors.New("the next step is of another kind")
+
+// Do takes steps until the cluster is as wanted, under the lock of its nodes. Every step is in the journal
+// before it is taken, and is decided by what the nodes say at that moment: a run that is killed is repeated.
+func (o *Rollout) Do(ctx context.Context) error {
+	if o.Store == nil {
+		return fault.Refuse("$EDITOR environments/"+o.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", o.Env)
+	}
+	return hold.Replace(ctx, hold.Nodes(o.Run), "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
+		o.record = h.Journal
+		for _, dead := range others.Dead {
+			o.taken = append(o.taken, stepsOf(dead)...)
+		}
+		err = o.steps(working)
+		if err != nil && !errors.Is(err, ErrBefore) {
+			return len(o.taken) == 0, err // the next run goes on from there
+		}
+		for _, dead := range others.Dead {
+			err = errors.Join(err, journal.Remove(context.WithoutCancel(ctx), o.Store, dead))
+		}
+		return true, err
+	})
+}
+
+// stepsOf returns the steps in the journal of an earlier run.
+func stepsOf(dead journal.Run) (steps []rollout.Step) {
+	for _, e := range dead.Entries {
+		if e.Kind == journal.Start {
+			steps = append(steps, rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address, Boot: e.ID})
+		}
+	}
+	return steps
+}
+
+// Pauses between two looks at the nodes.
+const (
+	shortest = 50 * time.Millisecond
+	longest  = 5 * time.Second
+)
+
+func (o *Rollout) steps(ctx context.Context) error {
+	pause := shortest
+	for {
+		s, err := o.Observe(ctx, o.Access)
+		if err != nil {
+			return o.stopped(ctx, err)
+		}
+		situation := o.Situation(s, o.taken)
+		situation.Lost = o.Lost
+		a := rollout.Next(situation)
+		switch a.Verdict {
+		case rollout.Done:
+			return nil
+		case rollout.Refuse:
+			return fault.Refuse("dagger call cluster status --env="+o.Env, "%s", a.Reason)
+		case rollout.Wait:
+			o.say("waiting: %s", a.Reason)
+			if err := wait.For(ctx, pause); err != nil {
+				return o.stopped(ctx, fmt.Errorf("%s", a.Reason))
+			}
+			pause = min(2*pause, longest)
+		case rollout.Go:
+			if !slices.Contains(o.Only, a.Step.Kind) {
+				return ErrBefore
+			}
+			o.say("%s", a.Reason)
+			err := o.take(ctx, a.Step, s)
+			if err == nil && o.unanswered > 0 {
+				err = wait.For(ctx, shortest<<o.unanswered)
+			}
+			if err != nil {
+				return o.stopped(ctx, err)
+			}
+			pause = shortest
+		}
+	}
+}
+
+// say prints what happens, once.
+func (o *Rollout) say(format string, reason string) {
+	if text := fmt.Sprintf(format, reason); text != o.said {
+		o.said = text
+		o.Say("%s", run.Word(text))
+	}
+}
+
+// stopped says where a rollout was, if that is why it fails.
+func (o *Rollout) stopped(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	if lost := hold.Stopped(ctx); lost != nil {
+		return lost
+	}
+	return fault.New(fault.Interrupted, "dagger call cluster apply --env="+o.Env, "the change of the cluster was interrupted: %w", err)
+}
+
+// take records a step and takes it.
+func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
+	n := o.Spec.Nodes[slices.IndexFunc(o.Spec.Nodes, func(n cluster.Node) bool { return n.Name == step.Node })]
+	wanted, err := o.Config(n)
+	if err != nil {
+		return err
+	}
+	if step.Kind == rollout.Change {
+		if step.Restart, err = o.Access.Restarts(ctx, n.Address, wanted); err != nil {
+			return o.failed(n, err)
+		}
+	}
+	if err := o.record.Keep(ctx, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: n.Name, Action: string(step.Kind), ID: step.Boot}); err != nil {
+		return err
+	}
+	o.taken = append(o.taken, step)
+	row := o.row(n.Name)
+	switch step.Kind {
+	case rollout.Configure:
+		if n.Fingerprint != "" && n.Fingerprint != s.Nodes[n.Name].Fingerprint {
+			return fault.Refuse("compare it with the node's console, then: $EDITOR "+cluster.Path(o.Env), "%s shows a certificate with the fingerprint %s, not %s", n.Name, s.Nodes[n.Name].Fingerprint, n.Fingerprint)
+		}
+		err = o.Access.Configure(ctx, n.Address, s.Nodes[n.Name].Fingerprint, wanted)
+		row.Status = "configured"
+	case rollout.Change:
+		err = o.Access.Change(ctx, n.Address, wanted)
+		row.Status, row.Changes, row.Restarted = "changed", len(s.Changes[n.Name]), step.Restart
+	case rollout.Bootstrap:
+		var began bool
+		began, err = o.Access.Bootstrap(ctx, n.Address)
+		if began {
+			row.Status = "bootstrapped"
+		}
+	}
+	if err != nil {
+		return o.failed(n, err)
+	}
+	o.unanswered = 0
+	return nil
+}
+
+// failed says that a node refused a step. One that did not answer may have taken it, and is asked again a
+// few times.
+func (o *Rollout) failed(n cluster.Node, err error) error {
+	o.row(n.Name).Status = "failed"
+	if refused, ok := errors.AsType[*talos.RefusedError](err); ok {
+		return fault.Fail("dagger call cluster logs --env="+o.Env+" --node="+n.Name+" --service=machined", "%s did not accept it: %w", n.Name, refused)
+	}
+	if o.unanswered++; o.unanswered < attempts {
+		o.Say("%s: %v", n.Name, err)
+		return nil
+	}
+	return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "%s did not answer when it was given its step: %w", n.Name, err)
+}
+
+// attempts is how often a step without an answer is taken.
+const attempts = 5
+
+// row returns the result of a node.
+func (o *Rollout) row(name string) *run.NodeResult {
+	for i := range o.Result.Nodes {
+		if o.Result.Nodes[i].Name == name {
+			return &o.Result.Nodes[i]
+		}
+	}
+	o.Result.Nodes = append(o.Result.Nodes, run.NodeResult{Name: name})
+	return &o.Result.Nodes[len(o.Result.Nodes)-1]
+}
