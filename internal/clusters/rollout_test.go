@@ -1,12 +1,14 @@
 package clusters_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -15,8 +17,10 @@ import (
 	sim "slipway/dev/cloudsim/talos"
 	"slipway/internal/clusters"
 	"slipway/internal/hold"
+	"slipway/internal/journal"
 	"slipway/internal/must"
 	"slipway/internal/rollout"
+	"slipway/internal/run"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/machines"
 )
@@ -175,6 +179,172 @@ func TestRolloutRejected(t *testing.T) {
 		}
 	}
 	s.Machine("a").Set(sim.Faults{})
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+}
+
+// A watcher is a terminal that ends a run when a text is printed.
+type watcher struct {
+	text string
+	stop func()
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.text) {
+		w.stop()
+	}
+	return len(p), nil
+}
+
+// until runs a rollout until it says something, and returns how it ended then.
+func (s *site) until(t *testing.T, text string) error {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o := s.roll(every...)
+	o.Stderr = &watcher{text, stop}
+	return o.Do(ctx)
+}
+
+// While something is wrong with the cluster, no other control plane is changed. The rollout waits, and says
+// for what; it goes on when that is over.
+func TestRolloutWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		node   string
+		faults sim.Faults
+		says   string
+	}{
+		"a silent node":     {"c", sim.Faults{Silent: true}, "has another configuration, and has to wait: c does not answer"},
+		"a mute etcd":       {"c", sim.Faults{Mute: true}, "it is not known which members of etcd c sees"}, // it is changed first, as that can repair it
+		"views that differ": {"c", sim.Faults{Stale: true}, "c is still a learner of etcd"},
+		"a leader not seen": {"c", sim.Faults{NoLeader: true}, "it is not known which members of etcd c sees"},
+		"a silent worker":   {"w", sim.Faults{Silent: true}, "w does not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, 3, "v1.14.1")
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+			s.Machine(c.node).Set(c.faults)
+			err := s.until(t, c.says)
+			must.Hint(t, err, "dagger call cluster apply --env=test")
+			must.Fail(t, err, "the change of the cluster was interrupted")
+			s.Machine(c.node).Set(sim.Faults{})
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			s.asWanted(t)
+		})
+	}
+}
+
+// What a person must look at first is refused, with nothing changed.
+func TestRolloutRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		wrong   func(*testing.T, *site)
+		message string
+	}{
+		"an alarm": {func(_ *testing.T, s *site) { s.Machine("b").Set(sim.Faults{Alarm: "NOSPACE"}) }, "etcd has the alarm NOSPACE on b"},
+		"a machine of another cluster": {func(t *testing.T, s *site) {
+			other := machines.New(t, 1, "v1.14.1")
+			other.Configure()
+			s.Spec.Nodes[2].Address = other.Node("a").Address
+		}, "c belongs to another cluster"},
+		"a member too many": {func(_ *testing.T, s *site) { s.Spec.Nodes = slices.Delete(s.Spec.Nodes, 1, 2) }, `etcd has the member "b", which is not a control plane in cluster.yaml`},
+		"a wiped member":    {func(t *testing.T, s *site) { must.Do(t, s.Machine("b").Wipe()) }, "b has no configuration, and etcd still has a member of that name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, 3, "v1.14.1")
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+			c.wrong(t, s)
+			s.desk.Result.Nodes = nil
+			o := s.roll(every...)
+			must.Refuse(t, o.Do(t.Context()), c.message, "dagger call cluster status --env=test")
+			if len(o.Result.Nodes) > 0 {
+				t.Errorf("changed: %+v", o.Result.Nodes)
+			}
+			if id := s.desk.LockID(); id != "" {
+				t.Errorf("the lock %s is left", id)
+			}
+		})
+	}
+}
+
+// A node that boots with its former configuration is not taken for changed.
+func TestRolloutForgets(t *testing.T) {
+	s := newSite(t, 3, "v1.13.0")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.patch(t, "machine: {env: {HTTPS_PROXY: http://proxy.example.org}}\n")
+	s.Machine("b").Set(sim.Faults{Forgets: true})
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "b did not keep the configuration that it was given", "dagger call cluster status --env=test")
+}
+
+// A node whose certificate in maintenance mode is another than the one in cluster.yaml gets no secrets.
+func TestRolloutFingerprint(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	s.Spec.Nodes[0].Fingerprint = strings.Repeat("0", 64)
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "a shows a certificate with the fingerprint "+s.Machine("a").Fingerprint()+", not 000", "$EDITOR environments/test/cluster.yaml")
+	if s.Machine("a").Config() != nil {
+		t.Error("it was configured")
+	}
+	s.Spec.Nodes[0].Fingerprint = s.Machine("a").Fingerprint()
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+}
+
+// Somebody else begins etcd between our look and our call: the cluster is adopted.
+func TestRolloutRace(t *testing.T) {
+	s := newSite(t, 3, "v1.14.1")
+	if err := s.roll(rollout.Configure).Do(t.Context()); !errors.Is(err, clusters.ErrBefore) {
+		t.Fatal(err)
+	}
+	var raced atomic.Bool
+	s.Sim.Calls = func(address, method string) error {
+		if strings.HasSuffix(method, "/Bootstrap") && raced.CompareAndSwap(false, true) {
+			return s.Cluster.Bootstrap("a")
+		}
+		return nil
+	}
+	o := s.roll(every...)
+	must.Do(t, o.Do(t.Context()))
+	s.asWanted(t)
+	if i := slices.IndexFunc(o.Result.Nodes, func(n run.NodeResult) bool { return n.Status == "bootstrapped" }); i >= 0 {
+		t.Errorf("it says that it has begun: %+v", o.Result.Nodes)
+	}
+}
+
+// Two runs cannot change one cluster at a time.
+func TestRolloutLock(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	other := s.desk.Other(journal.Header{ID: "other", Stage: "cluster-apply"})
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "run other (cluster-apply", "dagger call cluster apply --env=test")
+	must.Do(t, other.Abandon(t.Context()))
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+}
+
+// With most control planes down nothing is changed, unless the caller says that the quorum is lost. No second
+// etcd begins, whatever cannot be read.
+func TestRolloutQuorumLost(t *testing.T) {
+	s := newSite(t, 3, "v1.14.1")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+	o := s.roll(every...)
+	o.Lost = true
+	must.Refuse(t, o.Do(t.Context()), "the quorum is not lost: a sees a leader of etcd", "dagger call cluster status --env=test")
+	s.Machine("b").Set(sim.Faults{Silent: true})
+	s.Machine("c").Set(sim.Faults{Silent: true})
+	must.Fail(t, s.until(t, "a has another configuration, and has to wait"), "was interrupted")
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o = s.roll(every...)
+	o.Lost = true
+	o.Stderr = &watcher{"w has another configuration, and has to wait", stop}
+	must.Fail(t, o.Do(ctx), "was interrupted: w has another configuration, and has to wait")
+	if i := slices.IndexFunc(o.Result.Nodes, func(n run.NodeResult) bool { return n.Name == "a" && n.Status == "changed" }); i < 0 {
+		t.Errorf("a was not changed: %+v", o.Result.Nodes)
+	}
+	s.Machine("b").Set(sim.Faults{})
+	s.Machine("c").Set(sim.Faults{})
 	must.Do(t, s.roll(every...).Do(t.Context()))
 	s.asWanted(t)
 }

@@ -23,7 +23,7 @@ func (s Situation) unhealthy(except string) string {
 	var first *Node
 	for i, n := range s.Nodes {
 		// A node that has never been a member, and is no part of the cluster yet, cannot be missing.
-		apart := (n.API == Maintenance || n.API == Silent) && begun(s) && !s.isMember(n.Name)
+		apart := (n.API == Maintenance || n.API == Silent) && slices.ContainsFunc(s.Nodes, Node.hasEtcd) && !s.isMember(n.Name)
 		if !n.Control || n.Name == except || apart {
 			continue
 		}

@@ -69,8 +69,10 @@ func (v View) has(id uint64) bool {
 	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.ID == id })
 }
 
-// begun reports whether some control plane is a member of an etcd.
-func begun(s Situation) bool { return slices.ContainsFunc(s.Nodes, Node.hasEtcd) }
+// begun reports whether etcd has ever run on some control plane.
+func begun(s Situation) bool {
+	return slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() || n.Control && n.Etcd.Begun })
+}
 
 // restarting waits for changes of nodes to end.
 func restarting(s Situation) (Answer, bool) {

@@ -88,6 +88,17 @@ func TestNext(t *testing.T) {
 		// What a person must decide.
 		"another cluster's node": {healthy, func(s *Situation) { s.at("y").API = Stranger }, Refuse, "", "y belongs to another cluster"},
 		"an alarm":               {healthy, func(s *Situation) { s.at("a").Etcd.Alarms = []string{"NOSPACE", "CORRUPT"} }, Refuse, "", "etcd has the alarm NOSPACE and CORRUPT on a"},
+		"most of etcd is gone": {healthy, func(s *Situation) {
+			s.at("a").Etcd, s.at("a").Config = View{Begun: true}, Differs
+			for _, name := range []string{"b", "c"} {
+				s.at(name).API, s.at(name).Config, s.at(name).Etcd = Silent, Unread, View{}
+			}
+		}, Wait, "", "a has another configuration, and has to wait: b does not answer"},
+		"an etcd that says nothing": {healthy, func(s *Situation) {
+			for i := range s.Nodes {
+				s.Nodes[i].Etcd = View{Begun: s.Nodes[i].Name == "b"}
+			}
+		}, Wait, "", "it is not known which members of etcd a sees"},
 		"two clusters of etcd": {healthy, func(s *Situation) {
 			s.at("c").Etcd = View{Known: true, Self: 9, Leader: 9, Members: []Member{{ID: 9, Name: "c"}}}
 		}, Refuse, "", "a and c are members of two different clusters of etcd"},

@@ -45,6 +45,7 @@ const (
 // A View is etcd as one control plane sees it.
 type View struct {
 	Known   bool
+	Begun   bool     // etcd has run here, although its view is not known
 	Empty   bool     // etcd has never run here
 	Self    uint64   // its own member
 	Leader  uint64   // 0: it sees none

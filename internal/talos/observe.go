@@ -239,12 +239,13 @@ const dataFolder = "/var/lib/etcd"
 
 // etcd returns the member's own view. It is unknown unless every question is answered.
 func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
+	unknown := func() rollout.View {
+		empty, err := a.isEmpty(ctx, c, dataFolder)
+		return rollout.View{Known: err == nil && empty, Empty: err == nil && empty, Begun: err == nil && !empty}
+	}
 	own, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdStatusResponse, error) { return c.EtcdStatus(ctx) })
 	if err != nil {
-		if empty, err := a.isEmpty(ctx, c, dataFolder); err == nil && empty {
-			return rollout.View{Known: true, Empty: true}
-		}
-		return rollout.View{}
+		return unknown()
 	}
 	v := rollout.View{Known: true}
 	for _, m := range own.GetMessages() {
@@ -254,7 +255,7 @@ func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
 		return c.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{QueryLocal: true})
 	})
 	if err != nil {
-		return rollout.View{}
+		return unknown()
 	}
 	for _, m := range list.GetMessages() {
 		for _, member := range m.GetMembers() {
@@ -263,7 +264,7 @@ func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
 	}
 	alarms, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdAlarmListResponse, error) { return c.EtcdAlarmList(ctx) })
 	if err != nil || v.Self == 0 || len(v.Members) == 0 {
-		return rollout.View{}
+		return unknown()
 	}
 	for _, m := range alarms.GetMessages() {
 		for _, alarm := range m.GetMemberAlarms() {
