@@ -32,7 +32,7 @@ func TestNodesOfOutputs(t *testing.T) {
 func TestNodesOfOutputsRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ output, message, hint string }{
 		"no list":        {`{"a": 1}`, "the output talos_nodes of net: nodes is keys and values, want a list", "write a list"},
-		"an unknown key": {`[{"nmae": "a"}]`, `the output talos_nodes of net: unknown key "nmae" in nodes[0]`, `did you mean "name"?`},
+		"an unknown key": {`[{"nam": "a"}]`, `the output talos_nodes of net: unknown key "nam" in nodes[0]`, `did you mean "name"?`},
 		"a secret":       {`[{"token": "canary"}]`, `the output talos_nodes of net: unknown key "token" in nodes[0]`, "--file=credentials/test.enc.env"},
 		"a bad address":  {`[{"name":"a","address":"10.0.0","role":"controlplane"}]`, `the output talos_nodes: the address of a is "10.0.0", which is not an IP address`, "dagger call cluster config --env=test"},
 		"no patch": {`[{"name":"a","address":"10.0.0.11","role":"controlplane","patches":["x.yaml"]}]`,

@@ -138,7 +138,7 @@ func (c *Cluster) Config(n cluster.Node) (config.Provider, error) {
 	}
 	provider, err := talos.Render(c.Spec, n, c.Secrets, patches...)
 	if err == nil {
-		_, err = provider.Validate(talos.Metal{})
+		_, err = provider.ValidateAsClient(talos.Metal{})
 	}
 	if err != nil {
 		file := cluster.Path(c.Env)

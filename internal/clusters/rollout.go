@@ -66,7 +66,7 @@ func stepsOf(dead journal.Run) (steps []rollout.Step) {
 	return steps
 }
 
-// Pauses between two looks at the nodes.
+// Pauses before the nodes are asked again.
 const (
 	shortest = 50 * time.Millisecond
 	longest  = 5 * time.Second

@@ -299,7 +299,7 @@ func TestRolloutRace(t *testing.T) {
 	var raced atomic.Bool
 	s.Sim.Calls = func(address, method string) error {
 		if strings.HasSuffix(method, "/Bootstrap") && raced.CompareAndSwap(false, true) {
-			return s.Cluster.Bootstrap("a")
+			return s.Bootstrap("a")
 		}
 		return nil
 	}

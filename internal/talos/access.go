@@ -103,7 +103,7 @@ func (a *Access) look(ctx context.Context, address string) (front, error) {
 	}
 	f := front{certificate: chain[0]}
 	// A machine that lets us in begins to talk at once, as HTTP/2 demands. One that wants a certificate says so.
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	_, err = conn.Read(make([]byte, 1))
 	f.open = err == nil

@@ -49,7 +49,7 @@ func TestRender(t *testing.T) {
 				patch := []byte("apiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\ntimeout: 2m\n")
 				c, err := Render(home(version), n, bundle(t, version), patch)
 				must.Do(t, err)
-				warnings, err := c.Validate(Metal{})
+				warnings, err := c.ValidateAsClient(Metal{})
 				if err != nil || len(warnings) > 0 {
 					t.Errorf("Talos says %q, %v", warnings, err)
 				}

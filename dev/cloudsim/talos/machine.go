@@ -56,7 +56,7 @@ func (s *machineService) ApplyConfiguration(ctx context.Context, in *machine.App
 	if n.faults.Rejects != "" {
 		return nil, status.Error(codes.InvalidArgument, n.faults.Rejects)
 	}
-	warnings, err := wanted.Validate(metal{})
+	warnings, err := wanted.ValidateAsClient(metal{})
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

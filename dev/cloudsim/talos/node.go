@@ -1,6 +1,7 @@
 package talos
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
@@ -96,7 +97,7 @@ func (n *Node) start() (err error) {
 	if n.self, err = selfSigned(n.Address); err != nil {
 		return err
 	}
-	if n.listener, err = net.Listen("tcp", net.JoinHostPort(n.Address, Port)); err != nil {
+	if n.listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", net.JoinHostPort(n.Address, Port)); err != nil {
 		return err
 	}
 	n.busy.Go(n.accept)
