@@ -143,8 +143,12 @@ func TestRolloutRestarts(t *testing.T) {
 // Whatever call goes without an answer, the rollout ends in the same place, with one etcd: the call never
 // reached the node, or its answer was lost.
 func TestRolloutLostAnswers(t *testing.T) {
+	calls := 3
+	if testing.Short() {
+		calls = 1
+	}
 	for _, method := range []string{"ApplyConfiguration", "Bootstrap", "Version", "EtcdStatus", "EtcdMemberList", "List", "Read", "Get"} {
-		for nth := range 3 {
+		for nth := range calls {
 			s := newSite(t, 3, "v1.14.1")
 			seen := 0
 			var lock sync.Mutex

@@ -293,7 +293,7 @@ func (a *Access) isEmpty(ctx context.Context, c *client.Client, folder string) (
 				return true, nil
 			case err != nil:
 				return false, err
-			case f.GetError() != "" || f.GetMetadata().GetStatus().GetCode() != 0:
+			case f.GetError() != "":
 				return false, fmt.Errorf("%s cannot be read", folder)
 			case strings.TrimSuffix(f.GetName(), "/") == folder:
 				there = true
