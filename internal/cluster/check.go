@@ -20,7 +20,7 @@ type source struct{ settings.Source }
 
 var (
 	labelPattern       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	fingerprintPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	fingerprintPattern = regexp.MustCompile(`^[A-Za-z0-9+/]{43}=$`)
 	versionPattern     = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
@@ -177,7 +177,7 @@ func (s *source) checkNodes(_ fs.FS, c *Cluster) error {
 			return err
 		}
 		if n.Fingerprint != "" && !fingerprintPattern.MatchString(n.Fingerprint) {
-			return s.Refuse(at+".fingerprint", s.Edit("write the 64 hexadecimal digits that the node's console prints"), "the fingerprint of %s is %q", n.Name, n.Fingerprint)
+			return s.Refuse(at+".fingerprint", s.Edit("write it as the node's console prints it, 44 characters in quotes"), "the fingerprint of %s is %q, which is not a SHA-256 in base64", n.Name, n.Fingerprint)
 		}
 		group := c.Workers
 		if n.Role == ControlPlane {

@@ -58,7 +58,7 @@ type Node struct {
 	Role    Role   `yaml:"role" json:"role" jsonschema:"enum=controlplane,enum=worker,description=Its role"`
 	Disk    string `yaml:"disk" json:"disk,omitempty" jsonschema:"description=Disk to install to. Default: that of its role"`
 	// Fingerprint is that of the certificate in maintenance mode, as the node's console prints it.
-	Fingerprint string `yaml:"fingerprint" json:"fingerprint,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=SHA-256 of the certificate that the node shows before it has a configuration\\, as its console prints it. Default: any"`
+	Fingerprint string `yaml:"fingerprint" json:"fingerprint,omitempty" jsonschema:"description=Fingerprint of the certificate that the node shows before it has a configuration\\, as its console prints it. Default: any"`
 
 	Zone    string   `yaml:"zone" json:"zone,omitempty" jsonschema:"description=Failure domain: nodes of a zone can fail together"`
 	Patches []string `yaml:"patches" json:"patches,omitempty" jsonschema:"minItems=1,description=Patches of this node: files beside cluster.yaml, strategic merges"`

@@ -14,6 +14,6 @@ func TestSchema(t *testing.T) { schema.Check(t, *update) }
 func TestSchemaAgrees(t *testing.T) {
 	schema.Agrees(t, map[string]bool{
 		"valid-least": true, "valid-full": true, "valid-even": true, "valid-from-layers": true,
-		"unknown-key": false, "secret-key": false, "name": false, "talos-version": false, "kubernetes-version": false, "node-role": false, "node-name": false, "node-fingerprint": false, "registry-without-mirrors": false,
+		"unknown-key": false, "secret-key": false, "name": false, "talos-version": false, "kubernetes-version": false, "node-role": false, "node-name": false, "registry-without-mirrors": false,
 	})
 }

@@ -284,7 +284,7 @@ func TestRolloutForgets(t *testing.T) {
 // A node whose certificate in maintenance mode is another than the one in cluster.yaml gets no secrets.
 func TestRolloutFingerprint(t *testing.T) {
 	s := newSite(t, 1, "v1.14.1")
-	s.Spec.Nodes[0].Fingerprint = strings.Repeat("0", 64)
+	s.Spec.Nodes[0].Fingerprint = strings.Repeat("0", 43) + "="
 	must.Refuse(t, s.roll(every...).Do(t.Context()), "a shows a certificate with the fingerprint "+s.Machine("a").Fingerprint()+", not 000", "$EDITOR environments/test/cluster.yaml")
 	if s.Machine("a").Config() != nil {
 		t.Error("it was configured")

@@ -2,15 +2,14 @@ package talos
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"time"
 
+	talosx509 "github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
@@ -67,11 +66,8 @@ func (a *Access) Maintenance(ctx context.Context, address, fingerprint string) (
 
 var errOtherFingerprint = errors.New("the certificate has another fingerprint")
 
-// Fingerprint returns the SHA-256 of a certificate in hexadecimal digits, as Talos' console prints it.
-func Fingerprint(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.Raw)
-	return hex.EncodeToString(sum[:])
-}
+// Fingerprint returns the SHA-256 of a certificate's public key in base64, as Talos' console prints it.
+func Fingerprint(c *x509.Certificate) string { return talosx509.SPKIFingerprint(c).String() }
 
 func dial(ctx context.Context, address string, settings *tls.Config) (*client.Client, error) {
 	return client.New(ctx, client.WithTLSConfig(settings), client.WithEndpoints(net.JoinHostPort(address, fmt.Sprint(constants.ApidPort))),

@@ -2,14 +2,13 @@ package talos
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
 
+	talosx509 "github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
@@ -85,11 +84,14 @@ func (n *Node) Config() config.Provider {
 	return n.config
 }
 
-// Fingerprint returns the SHA-256 of the certificate that the machine shows in maintenance mode, as its
-// console prints it.
+// Fingerprint returns that of the certificate that the machine shows in maintenance mode, as its console
+// prints it: see maintenance_service_inform.go in Talos 1.14.
 func (n *Node) Fingerprint() string {
-	sum := sha256.Sum256(n.self.Certificate[0])
-	return hex.EncodeToString(sum[:])
+	f, err := talosx509.SPKIFingerprintFromDER(n.self.Certificate[0])
+	if err != nil {
+		panic(err) // it was made by selfSigned
+	}
+	return f.String()
 }
 
 // start puts the machine on the network.
