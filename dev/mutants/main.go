@@ -49,6 +49,8 @@ var targets = []target{
 	{packages: []string{"internal/remote"}, files: []string{"remote.go", "proxy.go"}},
 	{packages: []string{"internal/verify"}, files: []string{"https.go", "verify.go", "flow.go", "reboot.go", "tracker.go"}},
 	{packages: []string{"internal/fault"}},
+	{packages: []string{"internal/rollout"}},
+	{packages: []string{"internal/talos"}, files: []string{"diff.go", "settings.go", "shown.go", "bundle.go"}},
 	{packages: []string{"internal/drift"}},
 	{packages: []string{"internal/openstack"}, files: []string{"find.go"}},
 	{packages: []string{"internal/ovh"}, files: []string{"find.go", "record.go"}},
