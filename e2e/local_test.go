@@ -290,6 +290,8 @@ func TestLocal(t *testing.T) {
 		t.Errorf("the plan shows more:\n%s", r.stdout)
 	}
 
+	c.describeCluster(t)
+
 	c.call(t, "destroy", "--env=local").refuses(t, "destroy deletes everything in environment local", "hint: dagger call destroy --env=local --confirm=local")
 	twice([2]string{"22 to delete", "No changes"}, "destroy", "--confirm=local")
 	c.call(t, "state-list", "--env=local").must(t).says(t, "local: nothing")
@@ -644,6 +646,18 @@ func TestSecrets(t *testing.T) {
 	if got := open(file); got["NEW"] != "newer" {
 		t.Error("init changes another file")
 	}
+}
+
+// describeCluster makes the secrets of a cluster, and shows its configuration. Its one node is not there.
+func (c *checkout) describeCluster(t *testing.T) {
+	t.Helper()
+	c.file(t, filepath.Join(c.dir, "environments/local/cluster.yaml"), "name: home\ntalos: v1.14.1\nkubernetes: v1.35.0\nendpoint: https://127.0.0.1:6443\nnodes: [{name: a, address: 127.0.0.1, role: controlplane, disk: /dev/sda}]\n")
+	c.call(t, "cluster", "secrets", "--env=local").must(t)
+	if sealed, err := os.ReadFile(filepath.Join(c.dir, "credentials/local-talos.enc.yaml")); err != nil || !bytes.Contains(sealed, []byte("trustdinfo:\n    token: ENC[")) {
+		t.Errorf("the secrets of the machines: %v\n%s", err, sealed)
+	}
+	c.call(t, "cluster", "config", "--env=local", "--node=a").must(t).says(t, "a (controlplane, 127.0.0.1)", "machine.token: (hidden)")
+	c.call(t, "cluster", "status", "--env=local").must(t).says(t, "silent (it cannot be reached)")
 }
 
 // TestCanaries looks through the whole store of the engine for the secrets that
