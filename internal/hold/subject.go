@@ -39,7 +39,7 @@ func State(r *run.Run, config environment.Layer) Subject {
 	if r.Environment.Deploy != nil {
 		s.beside = append(s.beside, ofHosts(r))
 	}
-	if _, err := os.Stat(filepath.Join(r.Repository, cluster.Path(r.Env))); err == nil {
+	if HasNodes(r) {
 		s.beside = append(s.beside, ofNodes(r))
 	}
 	return s
@@ -53,6 +53,12 @@ func Hosts(r *run.Run) Subject {
 		s.beside = append(s.beside, ofLayer(r, config))
 	}
 	return s
+}
+
+// HasNodes reports whether an environment has a cluster.
+func HasNodes(r *run.Run) bool {
+	_, err := os.Stat(filepath.Join(r.Repository, cluster.Path(r.Env)))
+	return err == nil
 }
 
 // Nodes returns the nodes of an environment's cluster. Nobody may change them while their layers are being

@@ -2,6 +2,8 @@ package hold
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"slipway/internal/environment"
@@ -74,5 +76,33 @@ func TestRefuseBeside(t *testing.T) {
 				must.Do(t, err)
 			}
 		})
+	}
+}
+
+// A layer is not changed while the nodes of a cluster are, nor the other way round. An interrupted change of
+// nodes is repaired by the next one, so it keeps nobody out.
+func TestNodesBeside(t *testing.T) {
+	d := testkit.New(t)
+	d.Repository = t.TempDir()
+	d.Environment.Layers = []environment.Layer{{Path: "net"}}
+	if s := State(d.Run, d.Environment.Layers[0]); len(s.beside) > 0 {
+		t.Errorf("without a cluster, a layer waits for %s", s.beside[0].Name)
+	}
+	folder := filepath.Join(d.Repository, "environments/test")
+	must.Do(t, os.MkdirAll(folder, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "cluster.yaml"), nil, 0o600))
+	state, nodes := State(d.Run, d.Environment.Layers[0]), Nodes(d.Run)
+
+	d.Key = nodes.Key
+	you := d.Other(journal.Header{ID: "you", Stage: "cluster-apply"})
+	must.Refuse(t, RefuseRuns(t.Context(), state), "the nodes of test are in use by run you (cluster-apply", "dagger call unlock --env=test")
+	must.Do(t, you.Abandon(t.Context()))
+	must.Do(t, RefuseRuns(t.Context(), state))
+
+	d.Key = state.Key
+	d.Interrupted(journal.Header{ID: "they", Stage: "apply"})
+	must.Refuse(t, RefuseBeside(t.Context(), nodes), "run they (apply", "dagger call recover --env=test")
+	if got := nodes.Call("cluster-apply"); got != "dagger call cluster apply --env=test" {
+		t.Errorf("got %s", got)
 	}
 }

@@ -43,6 +43,9 @@ func unlock(ctx context.Context, r *run.Run, lockID string) error {
 	if r.Environment.Deploy != nil && r.OnlyLayer == "" {
 		subjects = append(subjects, hold.Hosts(r))
 	}
+	if hold.HasNodes(r) && r.OnlyLayer == "" {
+		subjects = append(subjects, hold.Nodes(r))
+	}
 	// A lock that has to stay keeps none of the others.
 	for _, s := range subjects {
 		err = errors.Join(err, unlockOne(ctx, s, lockID))

@@ -99,6 +99,7 @@ func TestUnlockHosts(t *testing.T) {
 	const deploys = testkit.TwoLayers + "deploy: {playbook: site.yml}\n"
 	for name, c := range map[string]struct {
 		more, layer, lockID string
+		cluster             bool
 		locked              []string // keys that somebody unknown holds
 		says                string
 		message, hint       string // empty: it is done
@@ -108,10 +109,14 @@ func TestUnlockHosts(t *testing.T) {
 		"one layer":           {more: deploys, layer: "app", locked: []string{"test/deploy.hosts"}, says: "app: not locked\n"},
 		"of nobody known":     {more: deploys, locked: []string{"test/deploy.hosts"}, message: "the lock of the hosts of test is in no journal, so it is not known whether root@host is dead", hint: "dagger call unlock --env=test --lock-id=of test/deploy.hosts"},
 		"that a person names": {more: deploys, lockID: "of test/deploy.hosts", locked: []string{"test/deploy.hosts"}, says: "the hosts of test: unlocked\n"},
+		"of nodes":            {more: testkit.TwoLayers, cluster: true, lockID: "of test/cluster.nodes", locked: []string{"test/cluster.nodes"}, says: "app: not locked\nthe nodes of test: locked by root@host"},
 		"and a layer":         {more: deploys, lockID: "of test/deploy.hosts", locked: []string{"test/net.tfstate", "test/deploy.hosts"}, says: "the hosts of test: unlocked\n", message: "but the lock's ID is of test/net.tfstate", hint: "--layer=net"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := at(t, c.more)
+			if c.cluster {
+				must.Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/cluster.yaml"), nil, 0o600))
+			}
 			for _, key := range c.locked {
 				d.Key = key
 				d.LockAs("of " + key)

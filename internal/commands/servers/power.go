@@ -54,8 +54,14 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machines.Machine
 			return err
 		}
 	}
-	if err := hold.RefuseUsed(ctx, hold.Hosts(r)); err != nil {
-		return err
+	used := []hold.Subject{hold.Hosts(r)}
+	if hold.HasNodes(r) {
+		used = append(used, hold.Nodes(r))
+	}
+	for _, s := range used {
+		if err := hold.RefuseUsed(ctx, s); err != nil {
+			return err
+		}
 	}
 	if err := powerAll(ctx, r, servers, "stopped", (*openstack.Cloud).Stop); err != nil {
 		return err
