@@ -126,7 +126,7 @@ func (o *Rollout) stopped(ctx context.Context, err error) error {
 	if lost := hold.Stopped(ctx); lost != nil {
 		return lost
 	}
-	return fault.New(fault.Interrupted, "dagger call cluster apply --env="+o.Env, "the change of the cluster was interrupted: %w", err)
+	return fault.New(fault.Interrupted, hold.Nodes(o.Run).Call(o.Result.Stage), "the change of the cluster was interrupted: %w", err)
 }
 
 // take records a step and takes it.
@@ -135,6 +135,9 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 	wanted, err := o.Config(n)
 	if err != nil {
 		return err
+	}
+	if shown := s.Nodes[n.Name].Fingerprint; step.Kind == rollout.Configure && n.Fingerprint != "" && n.Fingerprint != shown {
+		return fault.Refuse("compare it with the node's console, then: $EDITOR "+cluster.Path(o.Env), "%s shows a certificate with the fingerprint %s, not %s", n.Name, shown, n.Fingerprint)
 	}
 	if step.Kind == rollout.Change {
 		if step.Restart, err = o.Access.Restarts(ctx, n.Address, wanted); err != nil {
@@ -145,22 +148,18 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 		return err
 	}
 	o.taken = append(o.taken, step)
-	row := o.row(n.Name)
 	switch step.Kind {
 	case rollout.Configure:
-		if n.Fingerprint != "" && n.Fingerprint != s.Nodes[n.Name].Fingerprint {
-			return fault.Refuse("compare it with the node's console, then: $EDITOR "+cluster.Path(o.Env), "%s shows a certificate with the fingerprint %s, not %s", n.Name, s.Nodes[n.Name].Fingerprint, n.Fingerprint)
-		}
 		err = o.Access.Configure(ctx, n.Address, s.Nodes[n.Name].Fingerprint, wanted)
-		row.Status = "configured"
+		o.row(n.Name).Status = "configured"
 	case rollout.Change:
 		err = o.Access.Change(ctx, n.Address, wanted)
+		row := o.row(n.Name)
 		row.Status, row.Changes, row.Restarted = "changed", len(s.Changes[n.Name]), step.Restart
 	case rollout.Bootstrap:
 		var began bool
-		began, err = o.Access.Bootstrap(ctx, n.Address)
-		if began {
-			row.Status = "bootstrapped"
+		if began, err = o.Access.Bootstrap(ctx, n.Address); began || err != nil {
+			o.row(n.Name).Status = "bootstrapped"
 		}
 	}
 	if err != nil {
@@ -170,17 +169,18 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 	return nil
 }
 
-// failed says that a node refused a step. One that did not answer may have taken it, and is asked again a
-// few times.
+// failed says that a node refused a step. One that did not answer may have taken it: it is asked again a few
+// times, and what it says then counts.
 func (o *Rollout) failed(n cluster.Node, err error) error {
-	o.row(n.Name).Status = "failed"
 	if refused, ok := errors.AsType[*talos.RefusedError](err); ok {
+		o.row(n.Name).Status = "failed"
 		return fault.Fail("dagger call cluster logs --env="+o.Env+" --node="+n.Name+" --service=machined", "%s did not accept it: %w", n.Name, refused)
 	}
 	if o.unanswered++; o.unanswered < attempts {
 		o.Say("%s: %v", n.Name, err)
 		return nil
 	}
+	o.row(n.Name).Status = "failed"
 	return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "%s did not answer when it was given its step: %w", n.Name, err)
 }
 

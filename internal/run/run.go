@@ -57,7 +57,7 @@ type Run struct {
 	Credentials map[string]string
 	Store       *state.Store // nil: the state is behind HTTP
 
-	// Complaints are the tools' own error messages. They go to the console and into no file.
+	// Complaints are the tools' own error messages, and logs of services. They go to the console and into no file.
 	Complaints strings.Builder
 
 	command Command

@@ -18,6 +18,10 @@ type Cluster struct {
 	// Calls, if it is not nil, is called before each call to a machine with the machine's address and the
 	// name of the method. Its error is the answer.
 	Calls func(address, method string) error
+
+	// Answers, if it is not nil, is called when a machine has done what it was asked. Its error is sent
+	// instead of the answer, which is lost.
+	Answers func(address, method string) error
 }
 
 // New returns a cluster without machines.

@@ -77,7 +77,11 @@ func (d *door) unary(ctx context.Context, request any, info *grpc.UnaryServerInf
 	if err := d.let(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
-	return handler(ctx, request)
+	reply, err := handler(ctx, request)
+	if answers := d.node.cluster.Answers; err == nil && answers != nil {
+		err = answers(d.node.Address, info.FullMethod)
+	}
+	return reply, err
 }
 
 func (d *door) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
