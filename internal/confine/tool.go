@@ -86,6 +86,8 @@ func insist(cmd *exec.Cmd, ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-enough.C:
+			// While it is stopped, it can neither start others nor end as if all were well when they are gone.
+			_ = signal(cmd, syscall.SIGSTOP)
 			for _, child := range processes.Descendants(cmd.Process.Pid) {
 				_ = syscall.Kill(child, syscall.SIGKILL)
 			}
