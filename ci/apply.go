@@ -64,6 +64,10 @@ func (m *Slipway) Apply(
 	//
 	// +optional
 	allowDestroy string,
+	// Change control planes of the cluster although etcd has no leader, as most of them are down.
+	//
+	// +optional
+	quorumLost bool,
 ) (string, error) {
 	t, err := m.targetWithMachine(ctx, env)
 	if err != nil {
@@ -76,6 +80,9 @@ func (m *Slipway) Apply(
 	}
 	if reviewed {
 		flags = append(flags, "--reviewed")
+	}
+	if quorumLost {
+		flags = append(flags, "--quorum-lost")
 	}
 	return t.report(ctx, "apply", flags...)
 }

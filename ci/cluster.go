@@ -53,20 +53,46 @@ func (c *Cluster) Config(
 	return c.Slipway.call(ctx, env, "cluster-config", "--node="+node)
 }
 
-// Apply gives each node of the cluster its configuration, one at a time, as long as etcd keeps its quorum.
+// Plan shows what an apply would change on each node of the cluster. It is short for `plan --layer=cluster.yaml`.
+//
+// +cache="never"
+func (c *Cluster) Plan(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// Store the sealed plan in the state's bucket.
+	//
+	// +optional
+	keep bool,
+) (string, error) {
+	return c.Slipway.Plan(ctx, env, clusterFile, keep, "", "")
+}
+
+// Apply gives each node of the cluster its configuration, one at a time, as long as etcd keeps its quorum. It is short for `apply --layer=cluster.yaml`.
 //
 // +cache="never"
 func (c *Cluster) Apply(
 	ctx context.Context,
 	// Folder below environments/.
 	env string,
+	// Apply the plan stored in the state's bucket for exactly these files.
+	//
+	// +optional
+	reviewed bool,
+	// Digest of the reviewed plan: apply only that plan.
+	//
+	// +optional
+	digest string,
 	// Change control planes although etcd has no leader, as most of them are down.
 	//
 	// +optional
 	quorumLost bool,
 ) (string, error) {
-	return c.Slipway.call(ctx, env, "cluster-apply", fmt.Sprintf("--quorum-lost=%t", quorumLost))
+	return c.Slipway.Apply(ctx, env, clusterFile, nil, reviewed, digest, "", quorumLost)
 }
+
+// clusterFile stands for the cluster where layers are chosen.
+const clusterFile = "cluster.yaml"
 
 // Bootstrap begins the etcd of a new cluster. One that exists is left as it is.
 //

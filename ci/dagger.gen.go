@@ -307,6 +307,20 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
 				}
 			}
+			var reviewed bool
+			if inputArgs["reviewed"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["reviewed"]), &reviewed)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg reviewed", err))
+				}
+			}
+			var digest string
+			if inputArgs["digest"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["digest"]), &digest)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg digest", err))
+				}
+			}
 			var quorumLost bool
 			if inputArgs["quorumLost"] != nil {
 				err = json.Unmarshal([]byte(inputArgs["quorumLost"]), &quorumLost)
@@ -314,7 +328,7 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg quorumLost", err))
 				}
 			}
-			return (*Cluster).Apply(&parent, ctx, env, quorumLost)
+			return (*Cluster).Apply(&parent, ctx, env, reviewed, digest, quorumLost)
 		case "Bootstrap":
 			var parent Cluster
 			err = json.Unmarshal(parentJSON, &parent)
@@ -399,6 +413,27 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Cluster).Logs(&parent, ctx, env, node, service, lines)
+		case "Plan":
+			var parent Cluster
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var keep bool
+			if inputArgs["keep"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["keep"]), &keep)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg keep", err))
+				}
+			}
+			return (*Cluster).Plan(&parent, ctx, env, keep)
 		case "Secrets":
 			var parent Cluster
 			err = json.Unmarshal(parentJSON, &parent)
@@ -597,7 +632,14 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg allowDestroy", err))
 				}
 			}
-			return (*Slipway).Apply(&parent, ctx, env, layer, plan, reviewed, digest, allowDestroy)
+			var quorumLost bool
+			if inputArgs["quorumLost"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["quorumLost"]), &quorumLost)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg quorumLost", err))
+				}
+			}
+			return (*Slipway).Apply(&parent, ctx, env, layer, plan, reviewed, digest, allowDestroy, quorumLost)
 		case "Approve":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

@@ -75,7 +75,7 @@ func TestFlags(t *testing.T) {
 		"output": "layer", "state-list": "layer",
 		"plan":    "base commit keep layer",
 		"approve": "digest layer plan signature signing-key",
-		"apply":   "allow-destroy digest layer plan reviewed",
+		"apply":   "allow-destroy digest layer plan quorum-lost reviewed",
 		"deploy":  "check commit limit log tags",
 		"verify":  "confirm only",
 		"destroy": "allow-destroy confirm layer",

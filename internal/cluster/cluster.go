@@ -81,6 +81,11 @@ type Registry struct {
 // Path returns the file of an environment.
 func Path(environment string) string { return path.Join("environments", environment, FileName) }
 
+// SecretsFile returns the SOPS file with the secrets of an environment's machines.
+func SecretsFile(environment string) string {
+	return "credentials/" + environment + "-talos.enc.yaml"
+}
+
 // ErrNone means that an environment has no cluster.
 var ErrNone = errors.New("the environment has no cluster.yaml")
 

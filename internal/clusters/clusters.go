@@ -21,23 +21,29 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/talos"
+	"slipway/internal/tofu"
+	"slipway/internal/workspace"
 )
 
 // A Cluster is the cluster of an environment.
 type Cluster struct {
 	*run.Run
 	Spec    *cluster.Cluster
-	Secrets *machine.Bundle
+	Secrets *machine.Bundle // nil: this run does not have them
+	Listed  bool            // cluster.yaml lists the nodes; otherwise the layers do
+
+	standIn *talos.StandIn // for the secrets
+	key     string         // of the digests of settings; empty: that of the passphrase
 }
 
-// SecretsFile returns the SOPS file with the secrets of an environment's machines.
-func SecretsFile(environment string) string {
-	return secrets.Folder + "/" + environment + "-talos.enc.yaml"
+// Chosen reports whether a run works on the cluster of its environment, and not only on a layer.
+func Chosen(r *run.Run) bool {
+	return r.HasCluster() && (r.OnlyLayer == "" || r.OnlyLayer == cluster.FileName)
 }
 
-// Load reads cluster.yaml.
-func Load(r *run.Run) (*cluster.Cluster, error) {
-	c, warnings, err := cluster.Load(os.DirFS(r.Repository), r.Env)
+// Read reads cluster.yaml.
+func Read(r *run.Run) (*Cluster, error) {
+	spec, warnings, err := cluster.Load(os.DirFS(r.Repository), r.Env)
 	if errors.Is(err, cluster.ErrNone) {
 		return nil, fault.Refuse("$EDITOR "+printable.Word(cluster.Path(r.Env))+"   # its keys: environments/cluster.schema.json", "environment %s has no cluster: there is no %s", r.Env, cluster.Path(r.Env))
 	}
@@ -45,7 +51,7 @@ func Load(r *run.Run) (*cluster.Cluster, error) {
 		return nil, err
 	}
 	warn(r, warnings)
-	return c, nil
+	return &Cluster{Run: r, Spec: spec, Listed: len(spec.Nodes) > 0}, nil
 }
 
 func warn(r *run.Run, warnings []string) {
@@ -56,50 +62,91 @@ func warn(r *run.Run, warnings []string) {
 
 // Open reads everything: the file, the secrets, and nodes that layers list.
 func Open(ctx context.Context, r *run.Run) (*Cluster, error) {
-	spec, err := Load(r)
+	c, err := Read(r)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Run: r, Spec: spec}
-	if c.Secrets, err = OpenSecrets(r, spec); err != nil {
+	if err := c.NeedSecrets(); err != nil || c.Listed {
+		return c, err
+	}
+	if err := workspace.Prepare(r); err != nil {
 		return nil, err
 	}
-	if len(spec.Nodes) > 0 {
-		return c, nil
+	return c, c.AskLayers(ctx)
+}
+
+// AskLayers adds the nodes that the layers list, in the state that they are in.
+func (c *Cluster) AskLayers(ctx context.Context) error {
+	layers, err := layer.Every(c.Run)
+	if err != nil {
+		return err
 	}
-	err = layer.Each(ctx, r, func(l *layer.Layer) error {
+	for _, l := range layers {
+		if err := l.Init(ctx); err != nil {
+			return err
+		}
 		outputs, err := l.Outputs(ctx)
 		if err != nil {
 			return err
 		}
-		output, there := outputs[cluster.NodesOutput]
-		if !there {
-			return nil
+		if err := c.Add(l, outputs); err != nil {
+			return err
 		}
-		if output.Sensitive {
-			return fault.Refuse("$EDITOR "+printable.Word(l.Environment.Dir(l.Config)), "the output %s of %s is sensitive, and a plan has to show it", cluster.NodesOutput, l.Name)
-		}
-		return spec.AddNodes(l.Name, json.RawMessage(output.Value))
-	})
-	if err != nil {
-		return nil, err
 	}
-	warnings, err := spec.Complete(os.DirFS(r.Repository))
-	warn(r, warnings)
-	return c, err
+	return c.Complete()
 }
 
-// OpenSecrets decrypts the secrets of the machines, and masks them.
-func OpenSecrets(r *run.Run, spec *cluster.Cluster) (*machine.Bundle, error) {
-	name := SecretsFile(r.Env)
-	data, err := os.ReadFile(filepath.Join(r.Repository, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Refuse("dagger call -y cluster secrets --env="+r.Env, "there is no file %s with the secrets of the machines", name)
+// Add adds the nodes that a layer lists.
+func (c *Cluster) Add(l *layer.Layer, outputs tofu.Outputs) error {
+	output, there := outputs[cluster.NodesOutput]
+	if !there {
+		return nil
 	}
+	if output.Sensitive {
+		return fault.Refuse("$EDITOR "+printable.Word(l.Environment.Dir(l.Config)), "the output %s of %s is sensitive, and a plan has to show it", cluster.NodesOutput, l.Name)
+	}
+	return c.Spec.AddNodes(l.Name, json.RawMessage(output.Value))
+}
+
+// Complete checks the nodes when all layers have been asked.
+func (c *Cluster) Complete() error {
+	warnings, err := c.Spec.Complete(os.DirFS(c.Repository))
+	warn(c.Run, warnings)
+	return err
+}
+
+// NeedSecrets decrypts the secrets of the machines, and masks them.
+func (c *Cluster) NeedSecrets() (err error) {
+	name, data, err := c.sealedSecrets()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return ReadSecrets(r, spec, name, data, r.Identity)
+	c.Secrets, err = ReadSecrets(c.Run, c.Spec, name, data, c.Identity)
+	return err
+}
+
+// WantSecrets is NeedSecrets for somebody who can do without, as the file need not be sealed to them.
+func (c *Cluster) WantSecrets() error {
+	name, data, err := c.sealedSecrets()
+	if err != nil {
+		return err
+	}
+	if _, err := secrets.OpenDocument(name, data, c.Identity); err != nil {
+		if _, foreign := errors.AsType[*secrets.ForeignError](err); foreign {
+			return nil
+		}
+		return secrets.Refuse(name, err)
+	}
+	return c.NeedSecrets()
+}
+
+func (c *Cluster) sealedSecrets() (name string, data []byte, err error) {
+	name = cluster.SecretsFile(c.Env)
+	data, err = os.ReadFile(filepath.Join(c.Repository, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fault.Refuse("dagger call -y cluster secrets --env="+c.Env, "there is no file %s with the secrets of the machines", name)
+	}
+	return name, data, err
 }
 
 // ReadSecrets reads the SOPS file called name, and masks what is in it.
@@ -125,18 +172,21 @@ func ParseSecrets(r *run.Run, spec *cluster.Cluster, name string, plain []byte) 
 	return bundle, nil
 }
 
-// Config returns the configuration that a node is to have.
+// Config returns the configuration that a node is to have: with the secrets of the machines, or with others in
+// their place if this run does not have them.
 func (c *Cluster) Config(n cluster.Node) (config.Provider, error) {
-	names := c.Spec.PatchesOf(n)
-	var patches [][]byte
-	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(c.Repository, "environments", c.Env, name))
-		if err != nil {
+	patches, names, err := c.patches(n)
+	if err != nil {
+		return nil, err
+	}
+	bundle := c.Secrets
+	if bundle == nil {
+		if err := c.needStandIn(); err != nil {
 			return nil, err
 		}
-		patches = append(patches, data)
+		bundle = c.standIn[0]
 	}
-	provider, err := talos.Render(c.Spec, n, c.Secrets, patches...)
+	provider, err := talos.Render(c.Spec, n, bundle, patches...)
 	if err == nil {
 		_, err = provider.ValidateAsClient(talos.Metal{})
 	}
@@ -148,6 +198,44 @@ func (c *Cluster) Config(n cluster.Node) (config.Provider, error) {
 		return nil, fault.Refuse("$EDITOR "+printable.Word(file), "the configuration of %s is not valid: %s", n.Name, oneLine(err))
 	}
 	return provider, nil
+}
+
+// settings returns the settings that a node is to have, as far as this run can know them.
+func (c *Cluster) settings(n cluster.Node) ([]talos.Setting, error) {
+	provider, err := c.Config(n)
+	if err != nil {
+		return nil, err
+	}
+	if c.Secrets != nil {
+		return talos.Settings(provider)
+	}
+	patches, _, err := c.patches(n)
+	if err != nil {
+		return nil, err
+	}
+	return talos.Foresee(c.Spec, n, *c.standIn, patches...)
+}
+
+func (c *Cluster) needStandIn() error {
+	if c.standIn != nil {
+		return nil
+	}
+	s, err := talos.NewStandIn(c.Spec.Talos)
+	c.standIn = &s
+	return err
+}
+
+// patches reads the files that patch a node.
+func (c *Cluster) patches(n cluster.Node) (patches [][]byte, names []string, err error) {
+	names = c.Spec.PatchesOf(n)
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(c.Repository, "environments", c.Env, name))
+		if err != nil {
+			return nil, nil, err
+		}
+		patches = append(patches, data)
+	}
+	return patches, names, nil
 }
 
 // oneLine joins the lines of a list of errors.

@@ -9,18 +9,18 @@ import (
 	"slipway/internal/talos"
 )
 
-// A State is what the nodes of a cluster say of themselves.
+// A State is what the nodes of a cluster say of themselves. What could not be read has no entry.
 type State struct {
 	Nodes map[string]talos.Observation // by name
+	Kept  map[string][]talos.Kept      // the configuration that a node has, as it may be recorded
 
-	// Changes are the differences between the configuration that a node has and the one that it is to have;
-	// there is no entry for a node whose configuration could not be read.
+	// Changes are the differences between the configuration that a node has and the one that it is to have.
 	Changes map[string][]talos.Change
 }
 
 // Observe asks all nodes at once, and compares their configurations with the wanted ones.
 func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, error) {
-	s := State{Nodes: map[string]talos.Observation{}, Changes: map[string][]talos.Change{}}
+	s := State{Nodes: map[string]talos.Observation{}, Kept: map[string][]talos.Kept{}, Changes: map[string][]talos.Change{}}
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	for _, n := range c.Spec.Nodes {
@@ -37,19 +37,16 @@ func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, err
 		if o.Config == nil {
 			continue
 		}
-		wanted, err := c.Config(n)
+		wanted, err := c.settings(n)
 		if err != nil {
 			return s, err
 		}
-		after, err := talos.Settings(wanted)
-		if err != nil {
-			return s, err
-		}
-		before, err := talos.Settings(o.Config)
+		has, err := talos.Settings(o.Config)
 		if err != nil {
 			continue // unknown
 		}
-		s.Changes[n.Name] = talos.Diff(before, after)
+		kept := talos.Keep(has, c.digestKey(), c.Secrets, c.Mask.String)
+		s.Kept[n.Name], s.Changes[n.Name] = kept, talos.Compare(kept, wanted, c.digestKey())
 	}
 	return s, ctx.Err()
 }

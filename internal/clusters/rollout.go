@@ -24,11 +24,34 @@ type Rollout struct {
 	Only   []rollout.Kind // kinds of steps that it takes; it ends before one of another kind
 	Lost   bool           // the quorum of etcd is lost
 
-	taken  []rollout.Step
-	record *journal.Writer
-	said   string
+	Reviewed *Reviewed // the only plan that it carries out; nil: it may do what is needed
+	Repeat   string    // the command that goes on if it is interrupted
+
+	taken []rollout.Step
+	book  *journal.Writer
+	said  string
+	last  State // as last seen
 
 	unanswered int // steps without an answer, one after the other
+}
+
+// NewRollout makes a rollout that takes only these kinds of steps. The cluster has its secrets.
+func NewRollout(c *Cluster, only ...rollout.Kind) (*Rollout, error) {
+	access, err := talos.NewAccess(c.Secrets)
+	return &Rollout{Cluster: c, Access: access, Only: only, Repeat: hold.Nodes(c.Run).Call(c.Result.Stage)}, err
+}
+
+// Check refuses, before anything is changed, a cluster that no rollout could change.
+func (c *Cluster) Check() error {
+	if c.Store == nil {
+		return fault.Refuse("$EDITOR environments/"+c.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", c.Env)
+	}
+	for _, n := range c.Spec.Nodes {
+		if _, err := c.Config(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrBefore means that a rollout ended before a step of a kind that it does not take.
@@ -37,15 +60,18 @@ var ErrBefore = errors.New("the next step is of another kind")
 // Do takes steps until the cluster is as wanted, under the lock of its nodes. Every step is in the journal
 // before it is taken, and is decided by what the nodes say at that moment: a run that is killed is repeated.
 func (o *Rollout) Do(ctx context.Context) error {
-	if o.Store == nil {
-		return fault.Refuse("$EDITOR environments/"+o.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", o.Env)
+	if err := o.Check(); err != nil {
+		return err
 	}
 	return hold.Replace(ctx, hold.Nodes(o.Run), "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
-		o.record = h.Journal
+		o.book = h.Journal
 		for _, dead := range others.Dead {
 			o.taken = append(o.taken, stepsOf(dead)...)
 		}
 		err = o.steps(working)
+		if o.last.Nodes != nil && hold.Stopped(working) == nil {
+			o.remember(context.WithoutCancel(ctx), o.last)
+		}
 		if err != nil && !errors.Is(err, ErrBefore) {
 			return len(o.taken) == 0, err // the next run goes on from there
 		}
@@ -78,6 +104,12 @@ func (o *Rollout) steps(ctx context.Context) error {
 		s, err := o.Observe(ctx, o.Access)
 		if err != nil {
 			return o.stopped(ctx, err)
+		}
+		o.last = s
+		if o.Reviewed != nil {
+			if err := o.Reviewed.refuse(o.Cluster, s); err != nil {
+				return err
+			}
 		}
 		situation := o.Situation(s, o.taken)
 		situation.Lost = o.Lost
@@ -126,7 +158,7 @@ func (o *Rollout) stopped(ctx context.Context, err error) error {
 	if lost := hold.Stopped(ctx); lost != nil {
 		return lost
 	}
-	return fault.New(fault.Interrupted, hold.Nodes(o.Run).Call(o.Result.Stage), "the change of the cluster was interrupted: %w", err)
+	return fault.New(fault.Interrupted, o.Repeat, "the change of the cluster was interrupted: %w", err)
 }
 
 // take records a step and takes it.
@@ -143,8 +175,13 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 		if step.Restart, err = o.Access.Restarts(ctx, n.Address, wanted); err != nil {
 			return o.failed(n, err)
 		}
+		if o.Reviewed != nil {
+			if err := o.Reviewed.refuseRestart(step); err != nil {
+				return err
+			}
+		}
 	}
-	if err := o.record.Keep(ctx, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: n.Name, Action: string(step.Kind), ID: step.Boot}); err != nil {
+	if err := o.book.Keep(ctx, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: n.Name, Action: string(step.Kind), ID: step.Boot}); err != nil {
 		return err
 	}
 	o.taken = append(o.taken, step)
@@ -186,6 +223,26 @@ func (o *Rollout) failed(n cluster.Node, err error) error {
 
 // attempts is how often a step without an answer is taken.
 const attempts = 5
+
+// Show says what was done to each node.
+func (o *Rollout) Show() {
+	for _, n := range o.Result.Nodes {
+		text := n.Status
+		if n.Status == "changed" {
+			text = fmt.Sprintf("%d settings changed", n.Changes)
+			if n.Changes == 1 {
+				text = "1 setting changed"
+			}
+		}
+		if n.Restarted {
+			text += ", and it was restarted"
+		}
+		fmt.Fprintf(&o.Report, "%s: %s\n", n.Name, text)
+	}
+	if len(o.Result.Nodes) == 0 {
+		fmt.Fprintf(&o.Report, "%s: nothing to do\n", o.Spec.Name)
+	}
+}
 
 // row returns the result of a node.
 func (o *Rollout) row(name string) *run.NodeResult {

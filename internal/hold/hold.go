@@ -211,6 +211,10 @@ func NoteRuns(ctx context.Context, s Subject) error {
 		r.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), s.Name)
 	}
 	for _, run := range o.Dead {
+		if s.Repair == "" {
+			r.Say("note: %s was interrupted: the next apply goes on from there", DescribeRun(run))
+			continue
+		}
 		r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), s.Call(s.Repair))
 	}
 	return err

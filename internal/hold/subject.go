@@ -2,8 +2,6 @@ package hold
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"slipway/internal/cluster"
@@ -39,7 +37,7 @@ func State(r *run.Run, config environment.Layer) Subject {
 	if r.Environment.Deploy != nil {
 		s.beside = append(s.beside, ofHosts(r))
 	}
-	if HasNodes(r) {
+	if r.HasCluster() {
 		s.beside = append(s.beside, ofNodes(r))
 	}
 	return s
@@ -53,12 +51,6 @@ func Hosts(r *run.Run) Subject {
 		s.beside = append(s.beside, ofLayer(r, config))
 	}
 	return s
-}
-
-// HasNodes reports whether an environment has a cluster.
-func HasNodes(r *run.Run) bool {
-	_, err := os.Stat(filepath.Join(r.Repository, cluster.Path(r.Env)))
-	return err == nil
 }
 
 // Nodes returns the nodes of an environment's cluster. Nobody may change them while their layers are being
@@ -93,7 +85,11 @@ func ofNodes(r *run.Run) Subject {
 	return Subject{
 		Run: r, Name: name, Is: name + " are", Key: r.Env + "/cluster.nodes",
 		Call: func(stage string) string {
-			return "dagger call " + strings.Replace(stage, "cluster-", "cluster ", 1) + " --env=" + r.Env
+			stage = strings.Replace(stage, "cluster-", "cluster ", 1)
+			if r.OnlyLayer == cluster.FileName {
+				stage = "cluster " + stage
+			}
+			return "dagger call " + stage + " --env=" + r.Env
 		},
 	}
 }

@@ -27,7 +27,6 @@ type Layer struct {
 	Name   string
 	Key    string // state key
 	Dir    string // folder of its code, in the work folder
-	Inputs string // digest of everything that tofu can read
 	Commit string // of the files, for the journal; empty if it is not known
 	Tool   tofu.Runner
 	Row    *run.LayerResult // entry in the result
@@ -48,37 +47,54 @@ type Layer struct {
 
 // All copies the repository and returns the chosen layers, in order.
 func All(r *run.Run) ([]*Layer, error) {
-	inputs, err := workspace.Prepare(r)
-	if err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return nil, err
 	}
 	if names := unused(r.Credentials); len(names) > 0 {
 		r.Say("note: %s not passed to tofu: no known provider reads them", strings.Join(names, ", "))
 	}
-	var layers []*Layer
+	var chosen []*Layer
 	for _, config := range r.Environment.Layers {
-		name := r.Environment.LayerName(config)
-		if r.OnlyLayer != "" && r.OnlyLayer != name {
+		if name := r.Environment.LayerName(config); r.OnlyLayer != "" && r.OnlyLayer != name {
 			continue
 		}
-		l := &Layer{
-			Run: r, Config: config, Name: name, Inputs: inputs,
-			Key: r.Environment.StateKey(config),
-			Dir: r.Path("repository", r.Environment.Dir(config)),
-			Row: &run.LayerResult{Name: name, Changes: map[string]int{}},
-		}
-		if err := workspace.RefuseForeign(r, r.Environment, r.Environment.Dir(config)); err != nil {
-			return nil, err
-		}
-		env, err := l.Variables()
+		l, err := open(r, config)
 		if err != nil {
 			return nil, err
 		}
-		l.Tool = tofu.Runner{Dir: l.Dir, Env: env, Stderr: &l.Printed}
 		r.Result.Layers = append(r.Result.Layers, l.Row)
+		chosen = append(chosen, l)
+	}
+	return chosen, nil
+}
+
+// Every returns all layers, whichever are chosen, for somebody who reads their outputs. All has copied the
+// repository.
+func Every(r *run.Run) (layers []*Layer, err error) {
+	for _, config := range r.Environment.Layers {
+		l, err := open(r, config)
+		if err != nil {
+			return nil, err
+		}
 		layers = append(layers, l)
 	}
 	return layers, nil
+}
+
+func open(r *run.Run, config environment.Layer) (*Layer, error) {
+	name := r.Environment.LayerName(config)
+	l := &Layer{
+		Run: r, Config: config, Name: name,
+		Key: r.Environment.StateKey(config),
+		Dir: r.Path("repository", r.Environment.Dir(config)),
+		Row: &run.LayerResult{Name: name, Changes: map[string]int{}},
+	}
+	if err := workspace.RefuseForeign(r, r.Environment, r.Environment.Dir(config)); err != nil {
+		return nil, err
+	}
+	env, err := l.Variables()
+	l.Tool = tofu.Runner{Dir: l.Dir, Env: env, Stderr: &l.Printed}
+	return l, err
 }
 
 // Each runs f on every chosen layer, in order, connected to its state.

@@ -7,6 +7,7 @@ import (
 
 	"slipway/internal/plan"
 	"slipway/internal/report"
+	"slipway/internal/run"
 	"slipway/internal/tofu"
 )
 
@@ -101,8 +102,13 @@ const consoleRoom = 256 << 10
 
 // Show adds the summary of a plan to the report.
 func (l *Layer) Show(summary plan.Summary) {
-	one := report.Environment{Name: l.Name, Layers: []report.Layer{{Name: l.Name, Summary: summary.Relevant()}}}
-	l.Report.Add(func(mask func(string) string) string {
+	Show(l.Run, report.Layer{Name: l.Name, Summary: summary.Relevant()})
+}
+
+// Show adds a part of a plan to the report.
+func Show(r *run.Run, part report.Layer) {
+	one := report.Environment{Name: part.Name, Layers: []report.Layer{part}}
+	r.Report.Add(func(mask func(string) string) string {
 		return report.Console(report.Report{Environments: []report.Environment{one.Masked(mask)}}, consoleRoom)
 	})
 }

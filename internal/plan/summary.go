@@ -43,6 +43,7 @@ type Change struct {
 	Imported   bool     `json:"imported,omitempty"`
 	Deposed    bool     `json:"deposed,omitempty"`   // a leftover of a replacement
 	Recreated  bool     `json:"recreated,omitempty"` // forgotten and created again as a new resource
+	Restarts   bool     `json:"restarts,omitempty"`  // a node of a cluster that restarts
 }
 
 // A Drift is a resource that was changed outside of OpenTofu.

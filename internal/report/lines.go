@@ -55,6 +55,7 @@ func changeLine(c plan.Change) line {
 		when(c.From != "", "moved from "+name(c.From)),
 		when(c.Imported, "imported"),
 		when(c.Deposed, "deposed object"),
+		when(c.Restarts, "restarts"),
 		when(l.kind == plan.Forget, "stays in the cloud, no longer managed"),
 		when(l.kind == recreate, "the old one stays in the cloud, no longer managed"),
 	)

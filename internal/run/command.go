@@ -18,6 +18,8 @@ type Command struct {
 	Opens Opens
 	// ByLayer means that the command can work on one layer only.
 	ByLayer bool
+	// WithCluster means that it also works on the environment's cluster, for which --layer=cluster.yaml stands.
+	WithCluster bool
 	// Reads means that the command changes nothing but what is stored beside the states. It uses
 	// the credentials that environment.yaml has for plans.
 	Reads bool

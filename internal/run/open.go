@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"slipway/internal/cluster"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
 	"slipway/internal/marker"
@@ -63,10 +65,19 @@ func (r *Run) refuseLayer() error {
 	for _, l := range r.Environment.Layers {
 		names = append(names, r.Environment.LayerName(l))
 	}
+	if r.command.WithCluster && r.HasCluster() {
+		names = append(names, cluster.FileName)
+	}
 	if !slices.Contains(names, r.OnlyLayer) {
 		return fault.Refuse(fmt.Sprintf("the layers of %s are %s", r.Env, strings.Join(names, ", ")), "environment %s has no layer %q", r.Env, r.OnlyLayer)
 	}
 	return nil
+}
+
+// HasCluster reports whether the environment has a cluster.
+func (r *Run) HasCluster() bool {
+	_, err := os.Stat(filepath.Join(r.Repository, cluster.Path(r.Env)))
+	return err == nil
 }
 
 // OpenStore checks that the store belongs to the environment, before any tool starts.

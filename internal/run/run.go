@@ -57,6 +57,8 @@ type Run struct {
 	Credentials map[string]string
 	Store       *state.Store // nil: the state is behind HTTP
 
+	Inputs string // digest of all files that the tools can read, and of the credentials; workspace.Prepare sets it
+
 	// Complaints are the tools' own error messages, and logs of services. They go to the console and into no file.
 	Complaints strings.Builder
 

@@ -1,6 +1,6 @@
 // Package sealedplan seals plans, stores them, and finds and verifies them for an apply.
 //
-// A sealed plan consists of two files. plan.age can only be read by the recipients of the
+// A plan has a part for each layer, and one for the cluster of the environment. A sealed part consists of two files. plan.age can only be read by the recipients of the
 // environment's own credentials; manifest.json describes what the plan was made from. They are
 // stored in the results of the plan and, with --keep, in the state's bucket, under the digest of
 // the files that were planned.
@@ -70,76 +70,84 @@ func (s *Sealer) Seal(ctx context.Context, l *layer.Layer, summary plan.Summary,
 	if bindings.LockFile, err = lockFileDigest(l); err != nil {
 		return err
 	}
+	var data []byte
+	if after == "" {
+		if data, err = workspace.Folder(l.Run).Read(workspace.Inside(l.Run, l.PlanFile())); err != nil {
+			return err
+		}
+	}
+	return s.seal(ctx, ofLayer(l), bindings, data, summary, after)
+}
+
+// SealCluster is Seal for the plan of the environment's cluster, which is data.
+func (s *Sealer) SealCluster(ctx context.Context, c Cluster, data []byte, summary plan.Summary, after string) error {
+	bindings, err := c.bind(ctx, s.Programs)
+	if err != nil {
+		return err
+	}
+	return s.seal(ctx, c.part(), bindings, data, summary, after)
+}
+
+// seal seals a part. There is no plan of it if it has to be planned again.
+func (s *Sealer) seal(ctx context.Context, p part, bindings manifest.Bindings, plain []byte, summary plan.Summary, after string) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	m := manifest.Manifest{
-		RunID: l.ID, Environment: l.Env, Layer: l.Name, Commit: s.Commit, Base: s.Base,
+		RunID: p.ID, Environment: p.Env, Layer: p.name, Commit: s.Commit, Base: s.Base,
 		Created: now, Expires: now.Add(s.Lifetime), After: after, Bindings: bindings,
 		Changes: !summary.Empty(), Losses: summary.Losses(),
 	}
 	var sealed []byte
 	if after == "" {
-		data, err := workspace.Folder(l.Run).Read(workspace.Inside(l.Run, l.PlanFile()))
-		if err != nil {
-			return err
-		}
-		if sealed, err = secrets.Envelope(data, l.Recipients); err != nil {
+		var err error
+		if sealed, err = secrets.Envelope(plain, p.Recipients); err != nil {
 			return err
 		}
 		m.Plan = manifest.Digest(sealed)
 	}
-	data, err := manifest.Seal(m, l.Credentials[state.Passphrase])
+	data, err := manifest.Seal(m, p.Credentials[state.Passphrase])
 	if err != nil {
 		return err
 	}
-	s.parts = append(s.parts, manifest.Part{Layer: l.Name, Data: data})
-	folder := folderOf(l)
-	if err := l.Leave(folder+manifestName, data); err != nil {
+	s.parts = append(s.parts, manifest.Part{Layer: p.name, Data: data})
+	if err := p.Leave(p.folder()+manifestName, data); err != nil {
 		return err
 	}
 	if sealed != nil {
-		if err := l.Leave(folder+planName, sealed); err != nil {
+		if err := p.Leave(p.folder()+planName, sealed); err != nil {
 			return err
 		}
 	}
 	if !s.Keep {
 		return nil
 	}
-	return s.keep(ctx, l, sealed, data)
+	return s.keep(ctx, p, sealed, data)
 }
-
-// folderOf returns the folder of a layer's sealed plan in the results.
-func folderOf(l *layer.Layer) string { return "plan/" + l.FileName() + "/" }
-
-// kept returns the folder of a layer's plan in the bucket, named by the digest of its files.
-func kept(l *layer.Layer) string { return keptPlans(l) + l.Inputs[len("sha256:"):] + "/" }
-
-func keptPlans(l *layer.Layer) string { return "plans/" + l.Key + "/" }
 
 // keep stores a sealed plan in the bucket, replaces an earlier one of the same files, and deletes
 // expired ones.
-func (s *Sealer) keep(ctx context.Context, l *layer.Layer, sealed, data []byte) error {
+func (s *Sealer) keep(ctx context.Context, p part, sealed, data []byte) error {
 	if sealed != nil {
-		if err := l.Store.Write(ctx, kept(l)+planName, sealed); err != nil {
+		if err := p.Store.Write(ctx, p.kept()+planName, sealed); err != nil {
 			return err
 		}
 	}
 	// This is written last, because what it refers to must exist.
-	if err := l.Store.Write(ctx, kept(l)+manifestName, data); err != nil {
+	if err := p.Store.Write(ctx, p.kept()+manifestName, data); err != nil {
 		return err
 	}
-	objects, err := l.Store.List(ctx, keptPlans(l))
+	objects, err := p.Store.List(ctx, p.plans())
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
 		if o.Age > s.Lifetime+24*time.Hour {
-			if err := l.Store.Remove(ctx, o.Key); err != nil {
+			if err := p.Store.Remove(ctx, o.Key); err != nil {
 				return err
 			}
 		}
 	}
 	if sealed != nil {
-		fmt.Fprintf(&l.Report, "%s: the plan is kept until it is applied, or until %s\n", l.Name, time.Now().Add(s.Lifetime).UTC().Format(time.DateOnly))
+		fmt.Fprintf(&p.Report, "%s: the plan is kept until it is applied, or until %s\n", p.name, time.Now().Add(s.Lifetime).UTC().Format(time.DateOnly))
 	}
 	return nil
 }

@@ -108,14 +108,14 @@ func TestSeal(t *testing.T) {
 			must.Do(t, err)
 			var keys []string
 			for _, o := range objects {
-				keys = append(keys, strings.TrimPrefix(o.Key, kept(d.Layer)))
+				keys = append(keys, strings.TrimPrefix(o.Key, ofLayer(d.Layer).kept()))
 			}
 			want := map[[2]bool]string{{true, true}: "manifest.json plan.age", {true, false}: "manifest.json"}[[2]bool{c.keep, c.after == ""}]
 			if got := strings.Join(keys, " "); got != want {
 				t.Errorf("kept: %q", got)
 			}
 			if c.keep && c.after == "" {
-				stored, err := d.Store.Read(t.Context(), kept(d.Layer)+planName)
+				stored, err := d.Store.Read(t.Context(), ofLayer(d.Layer).kept()+planName)
 				if err != nil || string(stored) != string(sealed) {
 					t.Errorf("another is kept: %v", err)
 				}
@@ -188,10 +188,10 @@ func TestKeepTakesAway(t *testing.T) {
 	d := planning(t)
 	d.sealer.Keep = true
 	for lifetime, want := range map[time.Duration]int{-23 * time.Hour: 3, -48 * time.Hour: 0} {
-		must.Do(t, d.Store.Write(t.Context(), keptPlans(d.Layer)+"old/"+manifestName, []byte("old")))
+		must.Do(t, d.Store.Write(t.Context(), ofLayer(d.Layer).plans()+"old/"+manifestName, []byte("old")))
 		d.sealer.Lifetime = lifetime
 		must.Do(t, d.sealer.Seal(t.Context(), d.Layer, aLoss, ""))
-		if objects, err := d.Store.List(t.Context(), keptPlans(d.Layer)); err != nil || len(objects) != want {
+		if objects, err := d.Store.List(t.Context(), ofLayer(d.Layer).plans()); err != nil || len(objects) != want {
 			t.Errorf("plans for %s: %d are left, %v", lifetime, len(objects), err)
 		}
 	}

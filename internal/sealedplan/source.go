@@ -28,7 +28,7 @@ type Source struct {
 	Programs func() (map[string]string, error) // digests of the programs; nil: those of the runner and tofu
 }
 
-// A Plan is the sealed plan of one layer, verified.
+// A Plan is one part of a sealed plan, verified.
 type Plan struct {
 	manifest.Manifest
 	data   []byte // manifest.json
@@ -80,52 +80,86 @@ func (s *Source) Refuse(r *run.Run, format string, args ...any) error {
 	return fault.Refuse(s.PlanCommand(r), format, args...)
 }
 
-// Find returns the verified plans of the chosen layers, and their digest. It refuses plans with a
-// digest other than Digest.
-func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer) (plans []Plan, digest string, err error) {
+// Found are the verified parts of a plan.
+type Found struct {
+	Layers  []Plan
+	Cluster Plan // zero if the plan has no part for a cluster
+	Digest  string
+}
+
+// Find returns the verified plans of the chosen layers, and of the cluster if it is not nil. It refuses
+// plans with a digest other than Digest.
+func (s *Source) Find(ctx context.Context, r *run.Run, layers []*layer.Layer, c *Cluster) (found Found, err error) {
 	if s.Programs == nil {
 		s.Programs = digestPrograms()
 	}
 	var parts []manifest.Part
+	var first Plan
 	for _, l := range layers {
 		p, err := s.verify(ctx, l)
 		if err != nil {
-			return nil, "", err
+			return found, err
 		}
-		plans = append(plans, p)
+		found.Layers = append(found.Layers, p)
 		parts = append(parts, manifest.Part{Layer: l.Name, Data: p.data})
+		first = found.Layers[0]
 	}
-	digest = manifest.PlanDigest(r.Env, parts)
-	if s.Digest != "" && s.Digest != digest {
-		p := plans[0]
-		return nil, "", s.Refuse(r, "the plan of %s, made by run %s at %s, has the digest %s, not %s", r.Env, p.RunID, p.Created.Format("2006-01-02 15:04:05"), digest, s.Digest)
+	if c != nil {
+		if found.Cluster, err = s.verifyCluster(ctx, *c); err != nil {
+			return found, err
+		}
+		parts = append(parts, manifest.Part{Layer: found.Cluster.Layer, Data: found.Cluster.data})
+		if first.RunID == "" {
+			first = found.Cluster
+		}
 	}
-	return plans, digest, nil
+	found.Digest = manifest.PlanDigest(r.Env, parts)
+	if s.Digest != "" && s.Digest != found.Digest {
+		return found, s.Refuse(r, "the plan of %s, made by run %s at %s, has the digest %s, not %s", r.Env, first.RunID, first.Created.Format("2006-01-02 15:04:05"), found.Digest, s.Digest)
+	}
+	return found, nil
 }
 
 // verify finds the plan of a layer and compares everything to which it is bound. The refusal names
 // the first difference. Only the lock file is checked later.
 func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
-	read, where := s.files(ctx, l)
+	return s.verifyPart(ctx, ofLayer(l), func(m manifest.Manifest) (now manifest.Bindings, err error) {
+		if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
+			return now, err
+		}
+		now, err = bind(ctx, l, s.Programs)
+		now.LockFile = m.Bindings.LockFile
+		return now, err
+	})
+}
+
+// verifyCluster is verify for the cluster.
+func (s *Source) verifyCluster(ctx context.Context, c Cluster) (Plan, error) {
+	return s.verifyPart(ctx, c.part(), func(manifest.Manifest) (manifest.Bindings, error) { return c.bind(ctx, s.Programs) })
+}
+
+// verifyPart finds the plan of a part. bind returns what it would be bound to now.
+func (s *Source) verifyPart(ctx context.Context, of part, bind func(manifest.Manifest) (manifest.Bindings, error)) (Plan, error) {
+	read, where := s.files(ctx, of)
 	data, err := read(manifestName)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, state.ErrNone) {
-		return Plan{}, s.Refuse(l.Run, "there is no plan of %s in %s", l.Name, where)
+		return Plan{}, s.Refuse(of.Run, "there is no plan of %s in %s", of.name, where)
 	}
 	if err != nil {
 		return Plan{}, err
 	}
-	m, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
+	m, err := manifest.Open(data, of.Credentials[state.Passphrase], of.Credentials[state.PreviousPassphrase])
 	if err != nil {
-		return Plan{}, s.Refuse(l.Run, "the plan of %s: %v", l.Name, err)
+		return Plan{}, s.Refuse(of.Run, "the plan of %s: %v", of.name, err)
 	}
 	p := Plan{Manifest: m, data: data}
 	switch {
-	case m.Environment != l.Env:
-		return p, s.Refuse(l.Run, "the plan is for environment %s", m.Environment)
-	case m.Layer != l.Name:
-		return p, s.Refuse(l.Run, "the plan is for layer %s, not %s", m.Layer, l.Name)
+	case m.Environment != of.Env:
+		return p, s.Refuse(of.Run, "the plan is for environment %s", m.Environment)
+	case m.Layer != of.name:
+		return p, s.Refuse(of.Run, "the plan is for layer %s, not %s", m.Layer, of.name)
 	case !time.Now().Before(m.Expires):
-		return p, s.Refuse(l.Run, "the plan of %s expired at %s", l.Name, m.Expires.Format(time.RFC3339))
+		return p, s.Refuse(of.Run, "the plan of %s expired at %s", of.name, m.Expires.Format(time.RFC3339))
 	}
 	if m.After == "" {
 		p.sealed, err = read(planName)
@@ -133,51 +167,47 @@ func (s *Source) verify(ctx context.Context, l *layer.Layer) (Plan, error) {
 			return p, err
 		}
 		if manifest.Digest(p.sealed) != m.Plan {
-			return p, s.Refuse(l.Run, "the plan of %s does not match its manifest", l.Name)
+			return p, s.Refuse(of.Run, "the plan of %s does not match its manifest", of.name)
 		}
 	}
-	if err := s.refuseSpent(ctx, l, m); err != nil {
+	if err := s.refuseSpent(ctx, of, m); err != nil {
 		return p, err
 	}
-	if l.Stamp, err = l.StateStamp(ctx, l.Key); err != nil {
-		return p, err
-	}
-	now, err := bind(ctx, l, s.Programs)
+	now, err := bind(m)
 	if err != nil {
 		return p, err
 	}
-	now.LockFile = m.Bindings.LockFile
 	if name := m.Bindings.Differs(now); name != "" {
-		return p, s.Refuse(l.Run, "since the plan of %s was made, %s has changed", l.Name, name)
+		return p, s.Refuse(of.Run, "since the plan of %s was made, %s has changed", of.name, name)
 	}
 	return p, nil
 }
 
-// files returns a reader for the files of a layer's sealed plan: from a folder, or from the bucket,
+// files returns a reader for the files of a sealed part: from a folder, or from the bucket,
 // where they are stored under the digest of the current files.
-func (s *Source) files(ctx context.Context, l *layer.Layer) (read func(name string) ([]byte, error), where string) {
+func (s *Source) files(ctx context.Context, p part) (read func(name string) ([]byte, error), where string) {
 	if s.Folder != "" {
 		return func(name string) ([]byte, error) {
-			return os.ReadFile(filepath.Join(s.Folder, folderOf(l), name))
+			return os.ReadFile(filepath.Join(s.Folder, p.folder(), name))
 		}, "the folder given with --plan"
 	}
-	return func(name string) ([]byte, error) { return l.Store.Read(ctx, kept(l)+name) }, l.Store.Name() + " for exactly these files"
+	return func(name string) ([]byte, error) { return p.Store.Read(ctx, p.kept()+name) }, p.Store.Name() + " for exactly these files"
 }
 
 // refuseSpent refuses a plan that was already applied or was replaced by a newer plan of the same
 // files.
-func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Manifest) error {
-	if l.Store == nil {
+func (s *Source) refuseSpent(ctx context.Context, p part, m manifest.Manifest) error {
+	if p.Store == nil {
 		return nil // only the state's serial protects against it
 	}
-	by, err := l.Store.Read(ctx, claimKey(l, m))
+	by, err := p.Store.Read(ctx, p.claimKey(m))
 	if err == nil {
-		return s.Refuse(l.Run, "an apply of the plan of %s was already started by run %q", l.Name, by)
+		return s.Refuse(p.Run, "an apply of the plan of %s was already started by run %q", p.name, by)
 	}
 	if !errors.Is(err, state.ErrNone) {
 		return err
 	}
-	data, err := l.Store.Read(ctx, keptPlans(l)+strings.TrimPrefix(m.Bindings.Inputs, "sha256:")+"/"+manifestName)
+	data, err := p.Store.Read(ctx, p.plans()+strings.TrimPrefix(m.Bindings.Inputs, "sha256:")+"/"+manifestName)
 	if errors.Is(err, state.ErrNone) {
 		return nil
 	}
@@ -185,15 +215,12 @@ func (s *Source) refuseSpent(ctx context.Context, l *layer.Layer, m manifest.Man
 		return err
 	}
 	// An unreadable plan is refused when it is used itself.
-	other, err := manifest.Open(data, l.Credentials[state.Passphrase], l.Credentials[state.PreviousPassphrase])
+	other, err := manifest.Open(data, p.Credentials[state.Passphrase], p.Credentials[state.PreviousPassphrase])
 	if err == nil && other.RunID != m.RunID && other.Created.After(m.Created) {
-		return s.Refuse(l.Run, "the plan of %s was replaced by the plan of run %s", l.Name, other.RunID)
+		return s.Refuse(p.Run, "the plan of %s was replaced by the plan of run %s", p.name, other.RunID)
 	}
 	return nil
 }
-
-// claimKey returns the key of the object that ensures that a plan is applied only once.
-func claimKey(l *layer.Layer, m manifest.Manifest) string { return keptPlans(l) + m.RunID + ".applied" }
 
 // Claim ensures that the plan is applied only once: it refuses a plan that another run has claimed.
 // The returned function releases the claim, for a run that has not started.
@@ -201,7 +228,7 @@ func (s *Source) Claim(ctx context.Context, l *layer.Layer, p Plan) (release fun
 	if l.Store == nil { // the state's own serial must suffice
 		return func(context.Context) error { return nil }, nil
 	}
-	key := claimKey(l, p.Manifest)
+	key := ofLayer(l).claimKey(p.Manifest)
 	by, err := l.Store.Claim(ctx, key, []byte(l.ID))
 	if err != nil {
 		return nil, err
@@ -233,12 +260,21 @@ func (s *Source) RefuseLosses(l *layer.Layer, p Plan, summary plan.Summary) erro
 
 // Unseal decrypts a plan for tofu.
 func (s *Source) Unseal(l *layer.Layer, p Plan) error {
-	data, err := l.Identity.Open(p.sealed)
+	data, err := s.Open(l.Run, p)
 	if err != nil {
-		return s.Refuse(l.Run, "the plan of %s cannot be decrypted: %v", l.Name, err)
+		return err
 	}
 	if err := workspace.Folder(l.Run).Write(workspace.Inside(l.Run, l.PlanFile()), data); err != nil {
 		return workspace.Full(l.Run, err)
 	}
 	return nil
+}
+
+// Open decrypts a plan.
+func (s *Source) Open(r *run.Run, p Plan) ([]byte, error) {
+	data, err := r.Identity.Open(p.sealed)
+	if err != nil {
+		return nil, s.Refuse(r, "the plan of %s cannot be decrypted: %v", p.Layer, err)
+	}
+	return data, nil
 }

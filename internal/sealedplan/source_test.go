@@ -47,9 +47,9 @@ func (d *planDesk) withPlan(change func(m *manifest.Manifest, sealed *[]byte)) {
 	}
 	data, err := manifest.Seal(m, testkit.Passphrase)
 	must.Do(d.T, err)
-	must.Do(d.T, d.Store.Write(d.T.Context(), kept(d.Layer)+manifestName, data))
+	must.Do(d.T, d.Store.Write(d.T.Context(), ofLayer(d.Layer).kept()+manifestName, data))
 	if sealed != nil {
-		must.Do(d.T, d.Store.Write(d.T.Context(), kept(d.Layer)+planName, sealed))
+		must.Do(d.T, d.Store.Write(d.T.Context(), ofLayer(d.Layer).kept()+planName, sealed))
 	}
 }
 
@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 	}{
 		"as it was made":       {},
 		"of a later layer":     {plan: func(m *manifest.Manifest, sealed *[]byte) { m.After, m.Plan, *sealed = "net", "", nil }},
-		"none":                 {before: func(d *planDesk) { must.Do(d.T, d.Store.Remove(d.T.Context(), kept(d.Layer)+manifestName)) }, message: "there is no plan of test in bucket state"},
+		"none":                 {before: func(d *planDesk) { must.Do(d.T, d.Store.Remove(d.T.Context(), ofLayer(d.Layer).kept()+manifestName)) }, message: "there is no plan of test in bucket state"},
 		"of other environment": {plan: func(m *manifest.Manifest, _ *[]byte) { m.Environment = "prod" }, message: "the plan is for environment prod"},
 		"of another layer":     {plan: func(m *manifest.Manifest, _ *[]byte) { m.Layer = "net" }, message: "the plan is for layer net, not test"},
 		"expired":              {plan: func(m *manifest.Manifest, _ *[]byte) { m.Expires = time.Now().Add(-time.Second) }, message: "expired at"},
@@ -79,7 +79,7 @@ func TestVerify(t *testing.T) {
 			d.Credentials = map[string]string{state.Passphrase: "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4", state.PreviousPassphrase: testkit.Passphrase}
 		}},
 		"that was applied": {before: func(d *planDesk) {
-			must.Do(d.T, d.Store.Write(d.T.Context(), claimKey(d.Layer, manifest.Manifest{RunID: "planner"}), []byte("run7")))
+			must.Do(d.T, d.Store.Write(d.T.Context(), ofLayer(d.Layer).claimKey(manifest.Manifest{RunID: "planner"}), []byte("run7")))
 		}, message: `was already started by run "run7"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestVerifyFolder(t *testing.T) {
 			} else {
 				must.Refuse(t, err, "there is no plan of test in the folder given with --plan", "dagger call plan-files --env=test export --path=.slipway/plan")
 			}
-			data, err := d.Store.Read(t.Context(), kept(d.Layer)+manifestName)
+			data, err := d.Store.Read(t.Context(), ofLayer(d.Layer).kept()+manifestName)
 			must.Do(t, err)
 			m, err := manifest.Open(data, testkit.Passphrase, "")
 			must.Do(t, err)
@@ -171,13 +171,13 @@ func TestVerifyFolderAlone(t *testing.T) {
 			must.Do(t, os.Remove(filepath.Join(d.source.Folder, "plan", "test", planName)))
 		}, message: "does not match its manifest"},
 		"beside one that cannot be read": {change: func(d *planDesk, _ *manifest.Manifest) {
-			must.Do(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, []byte("x")))
+			must.Do(t, d.Store.Write(t.Context(), ofLayer(d.Layer).kept()+manifestName, []byte("x")))
 		}},
 		"beside a later one of its run": {change: func(d *planDesk, m *manifest.Manifest) {
 			m.Created = m.Created.Add(time.Minute)
 			data, err := manifest.Seal(*m, testkit.Passphrase)
 			must.Do(t, err)
-			must.Do(t, d.Store.Write(t.Context(), kept(d.Layer)+manifestName, data))
+			must.Do(t, d.Store.Write(t.Context(), ofLayer(d.Layer).kept()+manifestName, data))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestVerifyFolderAlone(t *testing.T) {
 			folder := filepath.Join(d.source.Folder, "plan", "test")
 			must.Do(t, os.MkdirAll(folder, 0o755))
 			for _, file := range []string{manifestName, planName} {
-				data, err := d.Store.Read(t.Context(), kept(d.Layer)+file)
+				data, err := d.Store.Read(t.Context(), ofLayer(d.Layer).kept()+file)
 				must.Do(t, err)
 				must.Do(t, os.WriteFile(filepath.Join(folder, file), data, 0o600))
 			}
@@ -226,7 +226,7 @@ func TestUnseal(t *testing.T) {
 	d := planning(t)
 	sealed, err := secrets.Envelope([]byte("another plan"), d.Recipients)
 	must.Do(t, err)
-	must.Refuse(t, d.source.Unseal(d.Layer, Plan{sealed: []byte("x")}), "the plan of test cannot be decrypted: ", "dagger call plan --env=test --keep")
+	must.Refuse(t, d.source.Unseal(d.Layer, Plan{Manifest: manifest.Manifest{Layer: "test"}, sealed: []byte("x")}), "the plan of test cannot be decrypted: ", "dagger call plan --env=test --keep")
 	must.Do(t, d.source.Unseal(d.Layer, Plan{sealed: sealed}))
 	if data, err := workspace.Folder(d.Run).Read(workspace.Inside(d.Run, d.PlanFile())); err != nil || string(data) != "another plan" {
 		t.Errorf("%q, %v", data, err)

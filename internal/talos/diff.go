@@ -1,18 +1,17 @@
 package talos
 
-import "strings"
-
 // A Change is a setting that differs between two configurations.
 type Change struct {
-	Sign  string // +, - or ~
-	Place string
-	Old   string // empty: there was none, or it is hidden
-	New   string // empty: there is none, or it is hidden
+	Sign string `json:"sign"` // +, - or ~
+	Place
+	Old string `json:"old,omitempty"` // empty: there was none, or it is hidden
+	New string `json:"new,omitempty"` // empty: there is none, or it is hidden
+	Was string `json:"was,omitempty"` // keyed digest of the old value; empty: there was none, or Diff compared them
 }
 
 // String returns the change as one line, without a value that may be a secret.
 func (c Change) String() string {
-	line := c.Sign + " " + c.Place
+	line := c.Sign + " " + c.Place.String()
 	switch {
 	case c.Old == "" && c.New == "":
 		return line + ": (hidden)"
@@ -24,31 +23,47 @@ func (c Change) String() string {
 
 // Diff compares two configurations setting by setting, in the order of the new one.
 func Diff(before, after []Setting) []Change {
-	old := map[string]Setting{}
-	for _, s := range before {
-		old[s.key()] = s
-	}
-	var changes []Change
-	seen := map[string]bool{}
-	for _, s := range after {
-		seen[s.key()] = true
-		was, there := old[s.key()]
+	return differences(before, after, func(was *Setting, is *Setting) (Change, bool) {
 		switch {
-		case !there:
-			changes = append(changes, Change{Sign: "+", Place: s.Place(), New: s.Value})
-		case was.raw != s.raw && (was.Hidden || s.Hidden):
-			changes = append(changes, Change{Sign: "~", Place: s.Place()})
-		case was.raw != s.raw:
-			changes = append(changes, Change{Sign: "~", Place: s.Place(), Old: was.Value, New: s.Value})
+		case was == nil:
+			return Change{New: is.Value}, true
+		case is == nil:
+			return Change{Old: was.Value}, true
+		case was.Hidden || is.Hidden:
+			return Change{}, was.raw != is.raw
+		}
+		return Change{Old: was.Value, New: is.Value}, was.raw != is.raw
+	})
+}
+
+// differences compares settings one by one, in the order of the new ones. compare is given nil for one that is
+// not there, and reports whether they differ.
+func differences[Old interface{ where() Place }](before []Old, after []Setting, compare func(was *Old, is *Setting) (Change, bool)) []Change {
+	var changes []Change
+	add := func(sign string, place Place, was *Old, is *Setting) {
+		if c, differs := compare(was, is); differs {
+			c.Sign, c.Place = sign, place
+			changes = append(changes, c)
 		}
 	}
-	for _, s := range before {
-		if !seen[s.key()] {
-			changes = append(changes, Change{Sign: "-", Place: s.Place(), Old: s.Value})
+	old := map[string]*Old{}
+	for i := range before {
+		old[before[i].where().key()] = &before[i]
+	}
+	seen := map[string]bool{}
+	for i := range after {
+		is := &after[i]
+		seen[is.key()] = true
+		if was := old[is.key()]; was == nil {
+			add("+", is.Place, nil, is)
+		} else {
+			add("~", is.Place, was, is)
+		}
+	}
+	for i := range before {
+		if place := before[i].where(); !seen[place.key()] {
+			add("-", place, &before[i], nil)
 		}
 	}
 	return changes
 }
-
-// key identifies a setting within a configuration. No name has a line break.
-func (s Setting) key() string { return s.Document + "\n" + strings.Join(s.Path, "\n") }

@@ -65,7 +65,7 @@ func TestSettingsOfRendered(t *testing.T) {
 			var hidden []string
 			for _, s := range all {
 				if s.Hidden {
-					hidden = append(hidden, s.Place())
+					hidden = append(hidden, s.Place.String())
 				}
 			}
 			golden(t, strings.TrimPrefix(version, "v")+"-"+string(role)+".hidden", strings.Join(hidden, "\n")+"\n")

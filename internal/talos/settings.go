@@ -14,22 +14,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Setting is one value of a machine configuration: a scalar, or a list of scalars.
-type Setting struct {
-	Document string   // kind and name, such as "RegistryMirrorConfig docker.io"; empty: v1alpha1
-	Path     []string // within the document; an element of a list has its name or index
-	Value    string   // empty: hidden
-	Hidden   bool     // the value may be a secret
-
-	raw string // the value, to compare
+// A Place is where a setting is.
+type Place struct {
+	Document string   `json:"document,omitempty"` // kind and name, such as "RegistryMirrorConfig docker.io"; empty: v1alpha1
+	Path     []string `json:"path"`               // within the document; an element of a list has its name or index
 }
 
-// Place returns the document and the path, such as "HostnameConfig: hostname".
-func (s Setting) Place() string {
-	if s.Document == "" {
-		return strings.Join(s.Path, ".")
+// String returns the document and the path, such as "HostnameConfig: hostname".
+func (p Place) String() string {
+	if p.Document == "" {
+		return strings.Join(p.Path, ".")
 	}
-	return s.Document + ": " + strings.Join(s.Path, ".")
+	return p.Document + ": " + strings.Join(p.Path, ".")
+}
+
+// key identifies a place within a configuration. No name has a line break.
+func (p Place) key() string { return p.Document + "\n" + strings.Join(p.Path, "\n") }
+
+func (p Place) where() Place { return p }
+
+// A Setting is one value of a machine configuration: a scalar, or a list of scalars.
+type Setting struct {
+	Place
+	Value  string // empty: hidden
+	Hidden bool   // the value may be a secret
+
+	raw     string // the value, to compare
+	derived bool   // the value depends on the secrets of the machines, which were not there: it is not known
 }
 
 // Settings returns the settings of a configuration, in its order.
@@ -109,7 +120,7 @@ func (d *reader) walk(node *yaml.Node, path []string) {
 		}
 	default:
 		raw := text(node)
-		s := Setting{Document: d.document, Path: path, raw: raw}
+		s := Setting{Place: Place{d.document, path}, raw: raw}
 		if harmless(d.kind, path, raw) {
 			s.Value = raw
 		} else {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"slipway/internal/cluster"
 	"slipway/internal/confine"
 	"slipway/internal/manifest"
 	"slipway/internal/run"
@@ -34,7 +35,11 @@ func otherEnvironment(r *run.Run, path string) bool {
 	if r.Environment == nil || filepath.Dir(path) != "environments" || filepath.Base(path) == r.Env {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(r.Repository, path, "environment.yaml"))
+	return exists(filepath.Join(r.Repository, path, "environment.yaml"))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
 	return err == nil
 }
 
@@ -82,6 +87,9 @@ func copyRepository(r *run.Run) (digest string, err error) {
 	}
 	if r.Environment != nil {
 		files := append(slices.Clone(r.Environment.CredentialFiles), r.Environment.PlanCredentialFiles...)
+		if machines := cluster.SecretsFile(r.Env); exists(filepath.Join(from, machines)) {
+			files = append(files, machines)
+		}
 		slices.Sort(files)
 		for _, name := range slices.Compact(files) {
 			data, err := os.ReadFile(filepath.Join(from, name))

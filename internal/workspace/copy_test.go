@@ -130,8 +130,7 @@ func TestWorkspace(t *testing.T) {
 	c.Stderr, c.Mask = stderr, run.NewMask()
 	c.IdentityFile = filepath.Join(t.TempDir(), "keys.txt")
 	must.Do(t, os.WriteFile(c.IdentityFile, []byte("key"), 0o644))
-	inputs, err := workspace.Prepare(c.Run)
-	must.Do(t, err)
+	must.Do(t, workspace.Prepare(c.Run))
 	for _, name := range []string{"home", "tmp", "data", "plans", "repository/modules/net/main.tf"} {
 		if _, err := os.Stat(c.Path(name)); err != nil {
 			t.Error(err)
@@ -147,7 +146,7 @@ func TestWorkspace(t *testing.T) {
 	if noted := strings.Contains(stderr.String(), "note: this is not root"); noted == confine.Switches() {
 		t.Errorf("it says %q", stderr)
 	}
-	if inputs == "" {
+	if c.Inputs == "" {
 		t.Error("what was copied has no digest")
 	}
 }
@@ -162,7 +161,7 @@ func TestWorkspaceFails(t *testing.T) {
 		c := newClone(t)
 		c.Stderr, c.Mask = &bytes.Buffer{}, run.NewMask()
 		change(c)
-		if _, err := workspace.Prepare(c.Run); err == nil {
+		if err := workspace.Prepare(c.Run); err == nil {
 			t.Errorf("%s: it is ready", name)
 		}
 		if _, err := os.Stat(c.Path("repository")); err == nil {

@@ -16,26 +16,27 @@ import (
 
 // Prepare prepares the work folder for the tools: their own folders and a copy of the repository.
 // It denies them access to the repository itself, with its encrypted credentials, and to the age
-// identity. It returns the digest of everything that tofu can read.
-func Prepare(r *run.Run) (inputs string, err error) {
+// identity. It sets the digest of the run's inputs.
+func Prepare(r *run.Run) (err error) {
 	if !confine.Switches() {
 		r.Say("note: not running as root, so the tools run as the same user and can read the age identity and the encrypted credentials")
 	}
 	if err := run.RefuseProxies(func(name string) string { return r.Credentials[name] }); err != nil {
-		return "", err
+		return err
 	}
 	for _, path := range []string{r.Repository, r.IdentityFile} {
 		if err := confine.Close(path); err != nil {
-			return "", err
+			return err
 		}
 	}
 	if err := Folder(r).Open(); err != nil {
-		return "", err
+		return err
 	}
 	if err := Folder(r).Make("home", "tmp", "data", "plans"); err != nil {
-		return "", Full(r, err)
+		return Full(r, err)
 	}
-	return copyRepository(r)
+	r.Inputs, err = copyRepository(r)
+	return err
 }
 
 // Folder returns the folder in which the tools work.

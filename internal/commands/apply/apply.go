@@ -22,6 +22,7 @@ type options struct {
 	reviewed     bool // apply the plan stored for these files
 	plan         sealedplan.Source
 	allowDestroy string // comma-separated addresses that a protected environment may lose
+	quorumLost   bool   // change control planes although etcd has no leader
 	confirm      string // the environment's name
 }
 
@@ -33,12 +34,13 @@ func Apply() run.Command {
 	return run.Command{
 		Name:  "apply",
 		Help:  "make the infrastructure match the code, and show the outputs",
-		Opens: run.State, ByLayer: true,
+		Opens: run.State, ByLayer: true, WithCluster: true,
 		Flags: func(f *flag.FlagSet) {
 			f.BoolVar(&o.reviewed, "reviewed", false, "apply the plan stored in the state's bucket for these files")
 			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan: apply its sealed plan")
 			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan: apply only that plan")
 			allowDestroy(f, &o)
+			f.BoolVar(&o.quorumLost, "quorum-lost", false, "change control planes although etcd has no leader, as most of them are down")
 		},
 		Run: func(ctx context.Context, r *run.Run) error { return apply(ctx, r, o) },
 	}
@@ -49,15 +51,23 @@ func allowDestroy(f *flag.FlagSet, o *options) {
 }
 
 func apply(ctx context.Context, r *run.Run, o options) error {
-	made, err := applyAll(ctx, r, o)
+	c, err := openCluster(r, o)
 	if err != nil {
 		return err
 	}
-	return hosts.Await(ctx, r, made.hosts())
+	made, err := applyAll(ctx, r, c, o)
+	if err != nil {
+		return err
+	}
+	if err := hosts.Await(ctx, r, made.hosts()); err != nil || c == nil {
+		return err
+	}
+	return c.apply(ctx, made)
 }
 
-// applyAll applies the layers, by plans of its own or by the reviewed ones.
-func applyAll(ctx context.Context, r *run.Run, o options) (made, error) {
+// applyAll applies the layers, by plans of its own or by the reviewed ones. It also finds the reviewed plan of
+// the cluster, if that is not nil.
+func applyAll(ctx context.Context, r *run.Run, c *clusterPart, o options) (made, error) {
 	kept := wantsKept(r, o)
 	if kept && r.Store == nil {
 		return nil, fault.Refuse("dagger call apply --env="+r.Env+" --plan=.slipway/plan", "the state of %s is not in a bucket, so no plan is stored there", r.Env)
@@ -67,7 +77,7 @@ func applyAll(ctx context.Context, r *run.Run, o options) (made, error) {
 		return nil, err
 	}
 	if kept || o.plan.Folder != "" {
-		return applyReviewed(ctx, r, layers, o)
+		return applyReviewed(ctx, r, layers, c, o)
 	}
 	return applyEach(ctx, layers, o)
 }
@@ -149,20 +159,23 @@ func applyOwn(ctx context.Context, l *layer.Layer) (tofu.Outputs, error) {
 
 // applyReviewed applies the sealed plans and nothing else. All of them are verified before the
 // first tool starts.
-func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o options) (all made, err error) {
+func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, c *clusterPart, o options) (all made, err error) {
 	source := o.plan
 	if err := source.CheckDigest(r); err != nil {
 		return nil, err
 	}
-	plans, digest, err := source.Find(ctx, r, layers)
+	found, err := source.Find(ctx, r, layers, c.part())
 	if err != nil {
 		return nil, err
 	}
-	if err := source.RefuseUnapproved(ctx, r, digest); err != nil {
+	if err := source.RefuseUnapproved(ctx, r, found.Digest); err != nil {
+		return nil, err
+	}
+	if err := c.review(found, source); err != nil {
 		return nil, err
 	}
 	var lost []string
-	for _, p := range plans {
+	for _, p := range found.Layers {
 		lost = append(lost, p.Losses...)
 	}
 	if err := guard(r, lost, o); err != nil {
@@ -170,7 +183,7 @@ func applyReviewed(ctx context.Context, r *run.Run, layers []*layer.Layer, o opt
 	}
 	var postponed []error
 	for i, l := range layers {
-		p := plans[i]
+		p := found.Layers[i]
 		if p.After != "" {
 			postponed = append(postponed, fault.New(fault.Unfinished, source.PlanCommand(r), "%s is not applied: it could not be planned before %s was applied", l.Name, p.After))
 			continue

@@ -2,10 +2,12 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
 
+	"slipway/internal/clusters"
 	"slipway/internal/layer"
 	"slipway/internal/playbook"
 	"slipway/internal/run"
@@ -59,7 +61,7 @@ func destroy(ctx context.Context, r *run.Run, o options) error {
 	if r.OnlyLayer != "" {
 		return nil
 	}
-	return playbook.Forget(ctx, r)
+	return errors.Join(playbook.Forget(ctx, r), clusters.Forget(ctx, r))
 }
 
 func down(ctx context.Context, r *run.Run, o options) error {

@@ -45,9 +45,9 @@ func newSealedDesk(t *testing.T, after string) *sealedDesk {
 // sealed is the plan that is kept.
 func (d *sealedDesk) sealed() sealedplan.Plan {
 	d.T.Helper()
-	plans, _, err := d.o.plan.Find(d.T.Context(), d.Run, []*layer.Layer{d.Layer})
+	found, err := d.o.plan.Find(d.T.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
 	must.Do(d.T, err)
-	return plans[0]
+	return found.Layers[0]
 }
 
 // claims are the runs that have claimed a plan.
@@ -96,9 +96,9 @@ func TestApplyReviewed(t *testing.T) {
 	testkit.WithoutTofu(t)
 	protected := func(d *sealedDesk) { d.Environment.Protected, d.o.allowDestroy = true, "a.b" }
 	digest := func(d *sealedDesk) {
-		_, digest, err := d.o.plan.Find(t.Context(), d.Run, []*layer.Layer{d.Layer})
+		found, err := d.o.plan.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
 		must.Do(t, err)
-		d.o.plan.Digest = digest
+		d.o.plan.Digest = found.Digest
 	}
 	for name, c := range map[string]struct {
 		before        []func(d *sealedDesk)
@@ -126,7 +126,7 @@ func TestApplyReviewed(t *testing.T) {
 			for _, before := range c.before {
 				before(d)
 			}
-			_, err := applyReviewed(t.Context(), d.Run, []*layer.Layer{d.Layer}, d.o)
+			_, err := applyReviewed(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil, d.o)
 			switch {
 			case c.message != "":
 				must.Refuse(t, err, c.message, c.hint)

@@ -11,6 +11,7 @@ import (
 	"slipway/internal/fault"
 	"slipway/internal/hosts"
 	"slipway/internal/playbook"
+	"slipway/internal/rollout"
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/verify"
@@ -40,6 +41,7 @@ type stage struct {
 var stages = []stage{
 	{name: "bootstrap", repeat: "bootstrap", opens: run.Credentials, run: prepare},
 	{name: "apply", repeat: "apply", opens: run.State, run: applyLayers},
+	{name: "cluster", repeat: "cluster apply", opens: run.State, without: noCluster, run: applyCluster},
 	{name: "wait", repeat: "status", opens: run.State, without: noHosts, run: await},
 	{name: "deploy", repeat: "deploy", opens: run.State, without: noPlaybook, run: deploy},
 	{name: "verify", repeat: "verify", opens: run.State, without: noChecks, run: check},
@@ -104,8 +106,9 @@ func stageTable(rows []stageRow) string {
 // An upRun is a run of up, with what its stages hand on.
 type upRun struct {
 	*run.Run
-	opened run.Opens
-	made   made
+	opened  run.Opens
+	made    made
+	cluster *clusterPart
 }
 
 // do opens what a stage needs, and runs it if there is something to do.
@@ -135,12 +138,13 @@ func prepare(ctx context.Context, u *upRun) (string, error) {
 	return "already there", err
 }
 
-func applyLayers(ctx context.Context, u *upRun) (string, error) {
-	made, err := applyAll(ctx, u.Run, options{})
-	if err != nil {
+func applyLayers(ctx context.Context, u *upRun) (_ string, err error) {
+	if u.cluster, err = openCluster(u.Run, options{}); err != nil {
 		return "", err
 	}
-	u.made = made
+	if u.made, err = applyAll(ctx, u.Run, u.cluster, options{}); err != nil {
+		return "", err
+	}
 	changes := 0
 	for _, l := range u.made {
 		for _, n := range l.layer.Row.Changes {
@@ -151,6 +155,28 @@ func applyLayers(ctx context.Context, u *upRun) (string, error) {
 		return "no change", nil
 	}
 	return fmt.Sprintf("%d changed", changes), nil
+}
+
+func noCluster(u *upRun) string {
+	if u.cluster == nil {
+		return "no cluster"
+	}
+	return ""
+}
+
+// applyCluster configures the nodes, and begins the etcd of a new cluster.
+func applyCluster(ctx context.Context, u *upRun) (string, error) {
+	c := u.cluster
+	if err := c.findNodes(ctx, u.made); err != nil {
+		return "", err
+	}
+	if err := c.roll(ctx, rollout.Configure, rollout.Change, rollout.Bootstrap); err != nil {
+		return "", err
+	}
+	if n := len(u.Result.Nodes); n > 0 {
+		return fmt.Sprintf("%d changed", n), nil
+	}
+	return "no change", nil
 }
 
 func noHosts(u *upRun) string {

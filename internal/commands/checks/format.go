@@ -19,7 +19,7 @@ func Fmt() run.Command {
 }
 
 func checkFormat(ctx context.Context, r *run.Run) error {
-	if _, err := workspace.Prepare(r); err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return err
 	}
 	var printed tofu.Capture

@@ -20,7 +20,7 @@ func Lint() run.Command {
 }
 
 func lint(ctx context.Context, r *run.Run) error {
-	if _, err := workspace.Prepare(r); err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return err
 	}
 	cmd := confine.Command(ctx, "tflint", "--recursive", "--no-color", "--format=compact", "--chdir="+r.Path("repository"))

@@ -22,7 +22,7 @@ func Test() run.Command {
 }
 
 func testModules(ctx context.Context, r *run.Run) error {
-	if _, err := workspace.Prepare(r); err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return err
 	}
 	modules, err := modulesWithTests(r.Path("repository"))

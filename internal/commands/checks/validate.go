@@ -36,7 +36,7 @@ func validate(ctx context.Context, r *run.Run, env string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := workspace.Prepare(r); err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return err
 	}
 	var failures []string

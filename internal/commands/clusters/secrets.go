@@ -40,11 +40,12 @@ func Secrets() run.Command {
 }
 
 func makeSecrets(r *run.Run, from string) error {
-	spec, err := clusters.Load(r)
+	c, err := clusters.Read(r)
 	if err != nil {
 		return err
 	}
-	name := clusters.SecretsFile(r.Env)
+	spec := c.Spec
+	name := cluster.SecretsFile(r.Env)
 	given, err := takeIn(r, spec, from)
 	if err != nil {
 		return err

@@ -59,11 +59,10 @@ func given(t *testing.T) (path string, values []string) {
 func opened(v *testkit.Vault) []string {
 	v.T.Helper()
 	must.Do(v.T, v.OpenCredentials())
-	spec, err := clusters.Load(v.Run)
+	c, err := clusters.Read(v.Run)
 	must.Do(v.T, err)
-	bundle, err := clusters.OpenSecrets(v.Run, spec)
-	must.Do(v.T, err)
-	return talos.SecretsOf(bundle)
+	must.Do(v.T, c.NeedSecrets())
+	return talos.SecretsOf(c.Secrets)
 }
 
 // The secrets are made once. Nothing of them is in the clear.

@@ -50,7 +50,7 @@ func lockProviders(ctx context.Context, r *run.Run, env string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := workspace.Prepare(r); err != nil {
+	if err := workspace.Prepare(r); err != nil {
 		return err
 	}
 	for _, e := range chosen {

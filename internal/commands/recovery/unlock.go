@@ -43,7 +43,7 @@ func unlock(ctx context.Context, r *run.Run, lockID string) error {
 	if r.Environment.Deploy != nil && r.OnlyLayer == "" {
 		subjects = append(subjects, hold.Hosts(r))
 	}
-	if hold.HasNodes(r) && r.OnlyLayer == "" {
+	if r.HasCluster() && r.OnlyLayer == "" {
 		subjects = append(subjects, hold.Nodes(r))
 	}
 	// A lock that has to stay keeps none of the others.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"slipway/internal/approval"
+	"slipway/internal/clusters"
 	"slipway/internal/fault"
 	"slipway/internal/layer"
 	"slipway/internal/run"
@@ -28,7 +29,7 @@ func Approve() run.Command {
 	var o approveOptions
 	return run.Command{
 		Name: "approve", Help: "sign the plan stored for these files, or an exported one",
-		Opens: run.State, ByLayer: true, Reads: true,
+		Opens: run.State, ByLayer: true, WithCluster: true, Reads: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&o.plan.Folder, "plan", "", "results of an earlier plan, instead of the stored plan")
 			f.StringVar(&o.plan.Digest, "digest", "", "digest of the reviewed plan")
@@ -54,10 +55,19 @@ func approve(ctx context.Context, r *run.Run, o approveOptions) error {
 	if err != nil {
 		return err
 	}
-	_, digest, err := source.Find(ctx, r, layers)
+	var c *sealedplan.Cluster
+	if clusters.Chosen(r) {
+		opened, err := clusters.Read(r)
+		if err != nil {
+			return err
+		}
+		c = opened.Part()
+	}
+	found, err := source.Find(ctx, r, layers, c)
 	if err != nil {
 		return err
 	}
+	digest := found.Digest
 	signature, err := signatureOf(r, o)
 	if err != nil {
 		return err

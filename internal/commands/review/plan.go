@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"slipway/internal/clusters"
 	"slipway/internal/hold"
 	"slipway/internal/layer"
 	"slipway/internal/plan"
@@ -29,7 +30,7 @@ func Plan() run.Command {
 	p := &planning{sealer: sealedplan.Sealer{Lifetime: lifetime}}
 	return run.Command{
 		Name: "plan", Help: "show what an apply would change",
-		Opens: run.State, ByLayer: true, Reads: true,
+		Opens: run.State, ByLayer: true, WithCluster: true, Reads: true,
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&p.sealer.Commit, "commit", "", "commit of the files, for the manifest")
 			f.StringVar(&p.sealer.Base, "base", "", "commit into which they are to be merged, for the manifest")
@@ -55,6 +56,13 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 	if err := p.sealer.Check(r); err != nil {
 		return err
 	}
+	var c *clusters.Cluster
+	if clusters.Chosen(r) {
+		var err error
+		if c, err = openCluster(r); err != nil {
+			return err
+		}
+	}
 	after := "" // the first layer that changes
 	err := layer.Each(ctx, r, func(l *layer.Layer) error {
 		if err := hold.NoteRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
@@ -76,6 +84,11 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 		return err
 	}
 	r.Changed = after != ""
+	if c != nil {
+		if err := p.proposeCluster(ctx, c, after); err != nil {
+			return err
+		}
+	}
 	if p.deployment, err = playbook.Since(ctx, r); err != nil {
 		return err
 	}
@@ -87,13 +100,16 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 	return nil
 }
 
+// plannedAgain is the note on a part that depends on an earlier one.
+const plannedAgain = "will be planned again when %s has been applied"
+
 // propose shows the plan of one layer and seals it. If after names an earlier layer that changes,
 // this layer is planned again after that layer is applied.
 func (p *planning) propose(ctx context.Context, l *layer.Layer, summary plan.Summary, after string) error {
 	layer := report.Layer{Name: l.Name, Summary: summary, Warnings: l.Warnings}
 	l.Show(summary)
 	if after != "" {
-		layer.Note = fmt.Sprintf("will be planned again when %s has been applied", after)
+		layer.Note = fmt.Sprintf(plannedAgain, after)
 		fmt.Fprintf(&l.Report, "%s: %s\n", l.Name, layer.Note)
 	}
 	p.layers = append(p.layers, layer)

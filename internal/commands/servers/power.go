@@ -55,7 +55,7 @@ func stop(ctx context.Context, r *run.Run, servers, databases []machines.Machine
 		}
 	}
 	used := []hold.Subject{hold.Hosts(r)}
-	if hold.HasNodes(r) {
+	if r.HasCluster() {
 		used = append(used, hold.Nodes(r))
 	}
 	for _, s := range used {
