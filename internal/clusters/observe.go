@@ -45,7 +45,7 @@ func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, err
 		if err != nil {
 			continue // unknown
 		}
-		kept := talos.Keep(has, c.digestKey(), c.Secrets, c.Mask.String)
+		kept := talos.Keep(has, c.digestKey(), c.Mask.String)
 		s.Kept[n.Name], s.Changes[n.Name] = kept, talos.Compare(kept, wanted, c.digestKey())
 	}
 	return s, ctx.Err()

@@ -15,12 +15,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	sim "slipway/dev/cloudsim/talos"
+	"slipway/internal/cluster"
 	"slipway/internal/clusters"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/must"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
+	"slipway/internal/state"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/machines"
 )
@@ -37,7 +39,9 @@ func newSite(t *testing.T, controls int, version string) *site {
 	t.Helper()
 	s := &site{machines.New(t, controls, version), testkit.New(t)}
 	s.desk.Repository = t.TempDir()
-	s.desk.Result.Stage = "cluster-apply"
+	s.desk.Result.Stage = "apply"
+	s.desk.OnlyLayer = cluster.FileName
+	s.desk.Credentials = map[string]string{state.Passphrase: testkit.Passphrase}
 	s.desk.Key = hold.Nodes(s.desk.Run).Key
 	return s
 }
@@ -45,7 +49,9 @@ func newSite(t *testing.T, controls int, version string) *site {
 // roll makes a rollout for a new run.
 func (s *site) roll(only ...rollout.Kind) *clusters.Rollout {
 	s.desk.ID += "+"
-	return &clusters.Rollout{Cluster: &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}, Access: s.Access, Only: only}
+	o, err := clusters.NewRollout(&clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}, only...)
+	must.Do(s.T, err)
+	return o
 }
 
 // asWanted checks that every node is as it should be, and that there is one etcd.
@@ -63,6 +69,14 @@ func (s *site) asWanted(t *testing.T) {
 	if id := s.desk.LockID(); id != "" {
 		t.Errorf("the lock %s is left", id)
 	}
+}
+
+// describes writes a cluster.yaml, of which only that it is there matters here.
+func (s *site) describes(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(s.desk.Repository, "environments", s.desk.Env)
+	must.Do(t, os.MkdirAll(folder, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(folder, cluster.FileName), nil, 0o600))
 }
 
 // patch writes a patch for all nodes.
@@ -348,7 +362,7 @@ func TestRolloutQuorumLost(t *testing.T) {
 	must.Refuse(t, o.Do(t.Context()), "the quorum is not lost: a sees a leader of etcd", "dagger call cluster status --env=test")
 	s.Machine("b").Set(sim.Faults{Silent: true})
 	s.Machine("c").Set(sim.Faults{Silent: true})
-	s.desk.Result.Stage = "cluster-bootstrap"
+	s.desk.Result.Stage, s.desk.OnlyLayer = "cluster-bootstrap", ""
 	must.Hint(t, s.until(t, "a has another configuration, and has to wait"), "dagger call cluster bootstrap --env=test")
 
 	ctx, stop := context.WithCancel(t.Context())

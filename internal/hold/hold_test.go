@@ -165,6 +165,18 @@ func TestNoteRuns(t *testing.T) {
 	must.Do(t, NoteRuns(t.Context(), subject(d))) // over HTTP, no run is known
 }
 
+// What was interrupted on nodes, the next apply repairs.
+func TestNoteRunsOnNodes(t *testing.T) {
+	d := testkit.New(t)
+	nodes := Nodes(d.Run)
+	d.Key = nodes.Key
+	d.Interrupted(journal.Header{ID: "dead", Stage: "apply"})
+	must.Do(t, NoteRuns(t.Context(), nodes))
+	if said := d.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "note: run dead (apply, started ") || !strings.HasSuffix(said, "was interrupted: the next apply goes on from there\n") {
+		t.Errorf("it says %q", said)
+	}
+}
+
 // A change only starts if no other run is active, none was interrupted, and nobody holds the lock.
 func TestRefuseRuns(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -102,7 +102,13 @@ func TestNodesBeside(t *testing.T) {
 	d.Key = state.Key
 	d.Interrupted(journal.Header{ID: "they", Stage: "apply"})
 	must.Refuse(t, RefuseBeside(t.Context(), nodes), "run they (apply", "dagger call recover --env=test")
-	if got := nodes.Call("cluster-apply"); got != "dagger call cluster apply --env=test" {
+	for want, stage := range map[string]string{"dagger call cluster bootstrap --env=test": "cluster-bootstrap", "dagger call apply --env=test": "apply"} {
+		if got := nodes.Call(stage); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	d.OnlyLayer = "cluster.yaml"
+	if got := nodes.Call("apply"); got != "dagger call cluster apply --env=test" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -73,6 +73,15 @@ func TestGolden(t *testing.T) {
 			{Name: "prod", Layers: []Layer{{Name: "prod", Summary: summary(t, "none"), Warnings: []string{"warning: Deprecated attribute (module.a, main.tf:3)", "warning: ``` @everyone\n# x"}}}},
 			{Name: "test", Layers: []Layer{{Name: "test", Summary: summary(t, "drift"), Warnings: []string{"warning: Resource will be removed from the state"}}}},
 		}},
+		"cluster": {Environments: []Environment{{Name: "test", Layers: []Layer{
+			{Name: "test", Summary: summary(t, "none")},
+			{Name: "cluster.yaml", Note: "compared with the nodes themselves", Warnings: []string{"old is no longer in cluster.yaml, and keeps its configuration"}, Summary: plan.Summary{Changes: []plan.Change{
+				{Address: "new", Action: plan.Create, Values: []plan.Value{{Path: "role", New: "worker"}, {Path: "disk", New: "/dev/sda"}}},
+				{Address: "a", Action: plan.Update, Restarts: true, Attributes: []string{"machine", "HostnameConfig: hostname", "machine.env.HTTPS_PROXY"}, Values: []plan.Value{
+					{Path: "machine.sysctls.vm.swappiness", Old: "10", New: "20"}, {Path: "machine.sysctls.a", Removed: []string{"1"}}, {Path: "HostnameConfig: hostname", Added: []string{"a"}},
+				}},
+			}}},
+		}}}},
 		"failed": {Environments: []Environment{{Name: "test", Error: "the bucket slipway-test does not exist"}}},
 	}
 	for _, name := range []string{"actions", "drift", "errored", "names", "none", "values"} {

@@ -138,6 +138,15 @@ func TestLoadLayer(t *testing.T) {
 	}
 	v.OnlyLayer = "nte"
 	must.Refuse(t, v.OpenCredentials(), `environment test has no layer "nte"`, "the layers of test are net, app")
+	// Some commands also work on a cluster.
+	v.OnlyLayer = "cluster.yaml"
+	must.Refuse(t, v.OpenCredentials(), `environment test has no layer "cluster.yaml"`, "the layers of test are net, app")
+	v.Write("environments/test/cluster.yaml", "")
+	must.Refuse(t, v.OpenCredentials(), `environment test has no layer "cluster.yaml"`, "the layers of test are net, app")
+	v.Run = run.New(run.Command{Name: "plan", ByLayer: true, WithCluster: true}, v.Options)
+	must.Do(t, v.OpenCredentials())
+	v.OnlyLayer = "nte"
+	must.Refuse(t, v.OpenCredentials(), `environment test has no layer "nte"`, "the layers of test are net, app, cluster.yaml")
 }
 
 // Whatever is missing or wrong is refused with the command that fixes it.

@@ -10,6 +10,24 @@ import (
 	"slipway/internal/must"
 )
 
+// differing are two configurations, and their differences.
+var differing = map[string]struct{ before, after, want string }{
+	"nothing":               {"machine: {type: worker}", "machine: {type: worker}", ""},
+	"a sysctl":              {"machine: {sysctls: {vm.swappiness: \"10\"}}", "machine: {sysctls: {vm.swappiness: \"20\"}}", "~ machine.sysctls.vm.swappiness: 10 → 20"},
+	"a list":                {"machine: {certSANs: [a]}", "machine: {certSANs: [a, b]}", "~ machine.certSANs: [a] → [a, b]"},
+	"new and gone":          {"machine: {sysctls: {a: x}}", "machine: {sysctls: {b: y}}", "+ machine.sysctls.b: y\n- machine.sysctls.a: x"},
+	"a token":               {"machine: {token: canary1}", "machine: {token: canary2}", "~ machine.token: (hidden)"},
+	"an unknown setting":    {"machine: {type: worker}", "machine: {type: worker, novel: canary}", "+ machine.novel: (hidden)"},
+	"an unknown kind":       {"kind: NovelConfig\nname: a\nx: canary1", "kind: NovelConfig\nname: a\nx: canary2", "~ NovelConfig a: x: (hidden)"},
+	"an extra argument":     {"cluster: {apiServer: {extraArgs: {a: canary1}}}", "cluster: {apiServer: {extraArgs: {a: canary2}}}", "~ cluster.apiServer.extraArgs.a: (hidden)"},
+	"a mirror":              {"", "kind: RegistryMirrorConfig\nname: docker.io\nendpoints: [{url: \"https://mirror.example.org\"}]", "+ RegistryMirrorConfig docker.io: name: docker.io\n+ RegistryMirrorConfig docker.io: endpoints.https://mirror.example.org.url: https://mirror.example.org"},
+	"a URL with a password": {"", "kind: RegistryMirrorConfig\nname: docker.io\nendpoints: [{url: \"https://u:canary@mirror.example.org\"}]", "+ RegistryMirrorConfig docker.io: name: docker.io\n+ RegistryMirrorConfig docker.io: endpoints.0.url: (hidden)"},
+	"a key with a password": {"", "machine: {registries: {config: {\"https://u:canary@x\": {auth: {username: canary}}}}}", "+ machine.registries.config.(hidden).auth.username: (hidden)"},
+	"a file":                {"machine: {files: [{path: /a, content: canary1}]}", "machine: {files: [{path: /b, content: canary}, {path: /a, content: canary2}]}", "+ machine.files./b.path: /b\n+ machine.files./b.content: (hidden)\n~ machine.files./a.content: (hidden)"},
+	"empty":                 {"machine: {network: {}}", "machine: {network: {hostname: \"\"}}", "+ machine.network.hostname: \"\"\n- machine.network: {}"},
+	"a list in disguise":    {"machine: {certSANs: [\"a, b\"]}", "machine: {certSANs: [a, b]}", "~ machine.certSANs: [\"a, b\"] → [a, b]"},
+}
+
 func diff(t *testing.T, before, after string) string {
 	t.Helper()
 	a, err := parse([]byte(before))
@@ -26,22 +44,7 @@ func diff(t *testing.T, before, after string) string {
 // A difference is a setting with its old and its new value. The value of a setting that is not known to
 // be harmless is hidden, and so is that of one in a kind of document that is not known at all.
 func TestDiff(t *testing.T) {
-	for name, c := range map[string]struct{ before, after, want string }{
-		"nothing":               {"machine: {type: worker}", "machine: {type: worker}", ""},
-		"a sysctl":              {"machine: {sysctls: {vm.swappiness: \"10\"}}", "machine: {sysctls: {vm.swappiness: \"20\"}}", "~ machine.sysctls.vm.swappiness: 10 → 20"},
-		"a list":                {"machine: {certSANs: [a]}", "machine: {certSANs: [a, b]}", "~ machine.certSANs: [a] → [a, b]"},
-		"new and gone":          {"machine: {sysctls: {a: x}}", "machine: {sysctls: {b: y}}", "+ machine.sysctls.b: y\n- machine.sysctls.a: x"},
-		"a token":               {"machine: {token: canary1}", "machine: {token: canary2}", "~ machine.token: (hidden)"},
-		"an unknown setting":    {"machine: {type: worker}", "machine: {type: worker, novel: canary}", "+ machine.novel: (hidden)"},
-		"an unknown kind":       {"kind: NovelConfig\nname: a\nx: canary1", "kind: NovelConfig\nname: a\nx: canary2", "~ NovelConfig a: x: (hidden)"},
-		"an extra argument":     {"cluster: {apiServer: {extraArgs: {a: canary1}}}", "cluster: {apiServer: {extraArgs: {a: canary2}}}", "~ cluster.apiServer.extraArgs.a: (hidden)"},
-		"a mirror":              {"", "kind: RegistryMirrorConfig\nname: docker.io\nendpoints: [{url: \"https://mirror.example.org\"}]", "+ RegistryMirrorConfig docker.io: name: docker.io\n+ RegistryMirrorConfig docker.io: endpoints.https://mirror.example.org.url: https://mirror.example.org"},
-		"a URL with a password": {"", "kind: RegistryMirrorConfig\nname: docker.io\nendpoints: [{url: \"https://u:canary@mirror.example.org\"}]", "+ RegistryMirrorConfig docker.io: name: docker.io\n+ RegistryMirrorConfig docker.io: endpoints.0.url: (hidden)"},
-		"a key with a password": {"", "machine: {registries: {config: {\"https://u:canary@x\": {auth: {username: canary}}}}}", "+ machine.registries.config.(hidden).auth.username: (hidden)"},
-		"a file":                {"machine: {files: [{path: /a, content: canary1}]}", "machine: {files: [{path: /b, content: canary}, {path: /a, content: canary2}]}", "+ machine.files./b.path: /b\n+ machine.files./b.content: (hidden)\n~ machine.files./a.content: (hidden)"},
-		"empty":                 {"machine: {network: {}}", "machine: {network: {hostname: \"\"}}", "+ machine.network.hostname: \"\"\n- machine.network: {}"},
-		"a list in disguise":    {"machine: {certSANs: [\"a, b\"]}", "machine: {certSANs: [a, b]}", "~ machine.certSANs: [\"a, b\"] → [a, b]"},
-	} {
+	for name, c := range differing {
 		t.Run(name, func(t *testing.T) {
 			got := diff(t, c.before, c.after)
 			if d := cmp.Diff(c.want, got); d != "" {

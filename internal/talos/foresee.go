@@ -1,14 +1,15 @@
 package talos
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 
 	"slipway/internal/cluster"
 )
 
-// A StandIn is used in place of the secrets of a cluster's machines by somebody who does not have them.
+// A StandIn is used in place of the secrets of a cluster's machines by somebody who does not have them: two
+// sets of other secrets, in the forms of new and of old clusters.
 type StandIn [2]*secrets.Bundle
 
 // NewStandIn makes one for a version of Talos.
@@ -23,11 +24,14 @@ func NewStandIn(version string) (s StandIn, err error) {
 			return s, err
 		}
 	}
+	// Until 1.2, Talos encrypted the secrets of Kubernetes in another way, and clusters keep theirs.
+	old := s[1].Secrets
+	old.AESCBCEncryptionSecret, old.SecretboxEncryptionSecret = strings.Repeat("A", 43)+"=", ""
 	return s, nil
 }
 
-// Foresee returns the settings that a node will have, without the secrets of the machines: those that differ
-// between two sets of other secrets depend on them, so their values are not known.
+// Foresee returns the settings that a node will have, without the secrets of the machines. Settings that differ
+// between two sets of other secrets depend on them: their values are not known, nor whether they are there.
 func Foresee(c *cluster.Cluster, n cluster.Node, s StandIn, patches ...[]byte) ([]Setting, error) {
 	var both [2][]Setting
 	for i, bundle := range s {
@@ -39,17 +43,23 @@ func Foresee(c *cluster.Cluster, n cluster.Node, s StandIn, patches ...[]byte) (
 			return nil, err
 		}
 	}
-	if len(both[0]) != len(both[1]) {
-		return nil, fmt.Errorf("the settings of %s depend on the secrets of the machines", n.Name)
+	other := map[string]string{}
+	for _, b := range both[1] {
+		other[b.key()] = b.raw
 	}
-	for i := range both[0] {
-		a, b := &both[0][i], both[1][i]
-		if a.key() != b.key() {
-			return nil, fmt.Errorf("the settings of %s depend on the secrets of the machines", n.Name)
+	unknown := func(s Setting) Setting { return Setting{Place: s.Place, Hidden: true, derived: true} }
+	var all []Setting
+	for _, a := range both[0] {
+		if raw, there := other[a.key()]; !there || raw != a.raw {
+			a = unknown(a)
 		}
-		if a.raw != b.raw {
-			a.derived, a.Hidden, a.Value, a.raw = true, true, "", ""
+		all = append(all, a)
+		delete(other, a.key())
+	}
+	for _, b := range both[1] {
+		if _, there := other[b.key()]; there {
+			all = append(all, unknown(b))
 		}
 	}
-	return both[0], nil
+	return all, nil
 }

@@ -3,12 +3,8 @@ package talos
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"slices"
-
-	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 )
 
 // A Kept setting is one in the form in which it may be stored beside the state: with its value if that cannot
@@ -17,19 +13,14 @@ type Kept struct {
 	Place
 	Value  string `json:"value,omitempty"` // empty: hidden
 	Digest string `json:"digest"`
-	Secret bool   `json:"secret,omitempty"` // it is one of the secrets of the machines
 }
 
 // Keep returns the settings of a configuration in the form in which they may be stored. The key is for the
 // digests; somebody who has it can try values. mask hides credentials: a value that it changes is not kept.
-func Keep(settings []Setting, key string, bundle *secrets.Bundle, mask func(string) string) []Kept {
-	var known []string
-	for _, s := range SecretsOf(bundle) {
-		known = append(known, s, base64.StdEncoding.EncodeToString([]byte(s)))
-	}
+func Keep(settings []Setting, key string, mask func(string) string) []Kept {
 	var kept []Kept
 	for _, s := range settings {
-		k := Kept{Place: s.Place, Value: s.Value, Digest: digest(key, s), Secret: slices.Contains(known, s.raw)}
+		k := Kept{Place: s.Place, Value: s.Value, Digest: digest(key, s)}
 		if mask(k.Value) != k.Value {
 			k.Value = ""
 		}
@@ -48,11 +39,10 @@ func digest(key string, s Setting) string {
 // Compare is Diff with a configuration of which only a record is left. A setting that depends on secrets which
 // were not there is taken for unchanged.
 func Compare(before []Kept, after []Setting, key string) []Change {
-	foreseen := slices.ContainsFunc(after, func(s Setting) bool { return s.derived })
 	return differences(before, after, func(was *Kept, is *Setting) (Change, bool) {
 		switch {
 		case is == nil:
-			return Change{Old: was.Value, Was: was.Digest}, !(foreseen && was.Secret)
+			return Change{Old: was.Value, Was: was.Digest}, true
 		case is.derived:
 			return Change{}, false
 		case was == nil:
