@@ -28,6 +28,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/secrets"
+	"slipway/internal/talos"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/soon"
 )
@@ -648,16 +649,63 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// describeCluster makes the secrets of a cluster, and shows its configuration. Its one node is not there.
-func (c *checkout) describeCluster(t *testing.T) {
+// describeCluster makes the secrets of a cluster, and shows its configuration and its plan. Its one node is not
+// there. It returns what was printed.
+func (c *checkout) describeCluster(t *testing.T) (all result) {
 	t.Helper()
+	call := func(args ...string) result {
+		t.Helper()
+		r := c.call(t, append([]string{"cluster"}, args...)...).must(t)
+		all.stdout, all.stderr = all.stdout+r.stdout, all.stderr+r.stderr
+		return r
+	}
 	c.file(t, filepath.Join(c.dir, "environments/local/cluster.yaml"), "name: home\ntalos: v1.14.1\nkubernetes: v1.35.0\nendpoint: https://127.0.0.1:6443\nnodes: [{name: a, address: 127.0.0.1, role: controlplane, disk: /dev/sda}]\n")
-	c.call(t, "cluster", "secrets", "--env=local").must(t)
+	call("secrets", "--env=local")
 	if sealed, err := os.ReadFile(filepath.Join(c.dir, "credentials/local-talos.enc.yaml")); err != nil || !bytes.Contains(sealed, []byte("trustdinfo:\n    token: ENC[")) {
 		t.Errorf("the secrets of the machines: %v\n%s", err, sealed)
 	}
-	c.call(t, "cluster", "config", "--env=local", "--node=a").must(t).says(t, "a (controlplane, 127.0.0.1)", "machine.token: (hidden)")
-	c.call(t, "cluster", "status", "--env=local").must(t).says(t, "silent (it cannot be reached)")
+	call("config", "--env=local", "--node=a").says(t, "a (controlplane, 127.0.0.1)", "machine.token: (hidden)")
+	call("plan", "--env=local").says(t, "cluster.yaml: Plan: 1 to create.", "a could not be asked: no apply is on record", "role: controlplane, address: 127.0.0.1, disk: /dev/sda")
+	call("status", "--env=local").says(t, "silent (it cannot be reached)")
+	return all
+}
+
+// machineSecrets returns the secrets of the cluster's machines, and of a key with several lines one of them.
+func (c *checkout) machineSecrets(t *testing.T) (values []string) {
+	t.Helper()
+	const name = "credentials/local-talos.enc.yaml"
+	data, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := secrets.ParseIdentity(c.key.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := secrets.OpenDocument(name, data, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, err := talos.Contract("v1.14.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := talos.ReadSecrets(plain, contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range talos.SecretsOf(bundle) {
+		if lines := strings.Split(value, "\n"); len(lines) > 2 {
+			value = lines[1]
+		}
+		if value != "" {
+			values = append(values, value)
+		}
+	}
+	if len(values) < 9 {
+		t.Errorf("%d secrets of the machines", len(values))
+	}
+	return values
 }
 
 // TestCanaries looks through the whole store of the engine for the secrets that
@@ -701,10 +749,17 @@ resource "terraform_data" "fails" {
 	c.seal(t, set)
 	keep(c.call(t, "apply", "--env=local")).refuses(t, "failed")
 	keep(runIn(t, c.dir, []string{"VALUE=" + value}, "dagger", append(c.args(t), "secrets", "set", "--file=credentials/local.enc.env", "--variable=NEW", "--value=env://VALUE")...).must(t))
+	delete(set, "TF_VAR_fail")
+	c.seal(t, set)
+	keep(c.describeCluster(t))
+	for _, function := range []string{"secrets", "config", "plan", "status"} {
+		keep(runIn(t, c.dir, nil, "dagger", append(append([]string{"--debug"}, c.args(t)...), "--log=debug", "cluster", function, "--env=local")...).must(t))
+	}
 	keep(c.call(t, "destroy", "--env=local", "--confirm=local").must(t))
 
 	multiLine := strings.Split(multi, "\n")[1]
 	used := []string{line, multiLine, bucket, born, string(reversed), value, passphrase, c.key.String()}
+	used = append(used, c.machineSecrets(t)...)
 	for _, secret := range shownSecrets(output.String(), used) {
 		t.Errorf("the console shows %q", secret)
 	}

@@ -75,7 +75,7 @@ func (c *Cluster) Plan(ctx context.Context) (*Plan, error) {
 		}
 		p.Nodes = append(p.Nodes, node)
 	}
-	p.Source, p.Left = source(c.Spec, last, unasked), left(c.Spec, last)
+	p.Source, p.Left = source(last, unasked, c.Secrets != nil), left(c.Spec, last)
 	return p, nil
 }
 
@@ -106,12 +106,12 @@ func (s State) knows(n cluster.Node) bool {
 	return known || s.Nodes[n.Name].API == rollout.Maintenance
 }
 
-// source says with what a plan compared.
-func source(spec *cluster.Cluster, last record, unasked []string) (text string) {
+// source says with what a plan compared, and which nodes did not answer, if it tried.
+func source(last record, unasked []string, tried bool) (text string) {
 	if len(unasked) == 0 {
 		return "compared with the nodes themselves"
 	}
-	if len(unasked) < len(spec.Nodes) {
+	if tried {
 		text = strings.Join(unasked, ", ") + " could not be asked: "
 	}
 	if last.Run == "" {

@@ -77,10 +77,10 @@ func TestBlackBoxApplySealed(t *testing.T) {
 		sealer := sealedplan.Sealer{Lifetime: time.Hour, Programs: programs}
 		must.Do(t, sealer.Seal(t.Context(), d.Layer, summary, ""))
 		source.Folder = d.Out
-		plans, _, err := source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer})
+		found, err := source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
 		must.Do(t, err)
 		d.ID = run + "-apply"
-		return plans[0]
+		return found.Layers[0]
 	}
 	first := sealed("first", tofu.Plan{})
 	other := first
