@@ -68,7 +68,7 @@ func TestSettingsOfRendered(t *testing.T) {
 			var hidden []string
 			for _, s := range all {
 				if s.Hidden {
-					hidden = append(hidden, s.Place.String())
+					hidden = append(hidden, s.String())
 				}
 			}
 			golden(t, strings.TrimPrefix(version, "v")+"-"+string(role)+".hidden", strings.Join(hidden, "\n")+"\n")

@@ -76,7 +76,7 @@ func showConfig(c *clusters.Cluster, n cluster.Node) error {
 			if !s.Hidden {
 				value = mask(printable.Terminal(s.Value))
 			}
-			fmt.Fprintf(&text, "  %s: %s\n", printable.Terminal(s.Place.String()), value)
+			fmt.Fprintf(&text, "  %s: %s\n", printable.Terminal(s.String()), value)
 		}
 		return text.String()
 	})
