@@ -56,7 +56,7 @@ func (c *Cluster) Situation(s State, taken []rollout.Step) rollout.Situation {
 	situation := rollout.Situation{Taken: taken}
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
-		node := rollout.Node{Name: n.Name, Control: n.Role == cluster.ControlPlane, API: o.API, Boot: o.Boot, Busy: o.Busy, Etcd: o.Etcd}
+		node := rollout.Node{Name: n.Name, Control: n.Role == cluster.ControlPlane, API: o.API, Boot: o.Boot, Busy: o.Busy, Owner: o.Owner, Etcd: o.Etcd}
 		changes, known := s.Changes[n.Name]
 		switch {
 		case o.API == rollout.Maintenance || known && (len(changes) > 0 || o.Staged):

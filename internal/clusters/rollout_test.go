@@ -298,6 +298,74 @@ func TestRolloutRefuses(t *testing.T) {
 	}
 }
 
+// give gives each node its configuration with this patch, as another program does.
+func (s *site) give(t *testing.T, patch string) {
+	t.Helper()
+	s.patch(t, patch)
+	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
+	for _, n := range s.Spec.Nodes {
+		wanted, err := c.Config(n)
+		must.Do(t, err)
+		must.Do(t, s.Access.Change(t.Context(), n.Address, wanted))
+	}
+}
+
+// A cluster that another program changes is left to it. Slipway goes on when that is over.
+func TestRolloutOwned(t *testing.T) {
+	for owner, c := range map[string]struct {
+		node        string // the one that is named
+		begin, over func(*testing.T, *site)
+	}{
+		"tuppr": {"w",
+			func(_ *testing.T, s *site) {
+				s.Machine("w").Set(sim.Faults{Labels: map[string]string{"tuppr.home-operations.com/upgrading": "true"}})
+			},
+			func(_ *testing.T, s *site) { s.Machine("w").Set(sim.Faults{}) }},
+		"Cluster API": {"b",
+			func(_ *testing.T, s *site) {
+				s.Machine("b").Set(sim.Faults{Annotations: map[string]string{"cluster.x-k8s.io/machine": "home-b"}})
+			},
+			func(_ *testing.T, s *site) { s.Machine("b").Set(sim.Faults{}) }},
+		"Omni": {"a",
+			func(t *testing.T, s *site) {
+				s.give(t, "apiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://omni.example.org\n")
+			},
+			func(t *testing.T, s *site) { s.give(t, "machine: {sysctls: {vm.swappiness: \"10\"}}\n") }},
+	} {
+		t.Run(owner, func(t *testing.T) {
+			s := newSite(t, 3, "v1.14.1")
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			c.begin(t, s)
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			s.asWanted(t)
+
+			const change = "machine: {sysctls: {vm.swappiness: \"20\"}}\n"
+			s.patch(t, change)
+			var asked atomic.Int32
+			s.Sim.Calls = func(_, method string) error {
+				if strings.HasSuffix(method, "/ApplyConfiguration") {
+					asked.Add(1)
+				}
+				return nil
+			}
+			s.desk.Result.Nodes = nil
+			o := s.roll(every...)
+			must.Refuse(t, o.Do(t.Context()), c.node+" belongs to "+owner+", which changes its nodes itself", "dagger call cluster status --env=test")
+			if n := asked.Load(); n > 0 || len(o.Result.Nodes) > 0 {
+				t.Errorf("%d calls, changed: %+v", n, o.Result.Nodes)
+			}
+			if id := s.desk.LockID(); id != "" {
+				t.Errorf("the lock %s is left", id)
+			}
+
+			c.over(t, s)
+			s.patch(t, change)
+			must.Do(t, s.roll(every...).Do(t.Context()))
+			s.asWanted(t)
+		})
+	}
+}
+
 // A node that boots with its former configuration is not taken for changed.
 func TestRolloutForgets(t *testing.T) {
 	s := newSite(t, 3, "v1.13.0")

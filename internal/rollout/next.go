@@ -12,13 +12,26 @@ import (
 // see the same members and the same leader. The leader is changed last. A control plane that is not
 // healthy itself is changed first, because that can repair it. Nodes without a configuration take
 // part in nothing, so they do not wait for each other until etcd has begun.
+//
+// No step is taken while another program owns a node.
 func Next(s Situation) Answer {
 	for _, rule := range []func(Situation) (Answer, bool){foreign, restarting, configure, joining, begin, change, settle} {
 		if answer, decided := rule(s); decided {
-			return answer
+			return unlessOwned(s, answer)
 		}
 	}
 	return Answer{Verdict: Done, Reason: "every node has its configuration, and every control plane is a healthy member of etcd"}
+}
+
+// unlessOwned refuses a step in a cluster that another program changes: neither waits for the other.
+func unlessOwned(s Situation, a Answer) Answer {
+	owned := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Owner != "" })
+	if a.Verdict != Go || owned < 0 {
+		return a
+	}
+	n := s.Nodes[owned]
+	refusal, _ := refuse("%s belongs to %s, which changes its nodes itself", n.Name, n.Owner)
+	return refusal
 }
 
 func wait(format string, args ...any) (Answer, bool) {

@@ -106,6 +106,16 @@ func TestNext(t *testing.T) {
 		"a worker among the members": {healthy, func(s *Situation) { s.member(Member{ID: 9, Name: "x"}) }, Refuse, "", `etcd has the member "x"`},
 		"no control plane":           {healthy, func(s *Situation) { s.Nodes = []Node{*s.at("x")} }, Refuse, "", "cluster.yaml has no control plane"},
 
+		// Another program changes the nodes.
+		"another owns a node":            {healthy, func(s *Situation) { s.at("c").Config = Differs; s.own("tuppr", "y") }, Refuse, "", "y belongs to tuppr, which changes its nodes itself"},
+		"the first of them is named":     {healthy, func(s *Situation) { s.at("c").Config = Differs; s.own("Omni", "b"); s.own("tuppr", "a") }, Refuse, "", "a belongs to tuppr"},
+		"nothing to do in its cluster":   {healthy, func(s *Situation) { s.own("Omni", "a", "b", "c", "x", "y") }, Done, "", ""},
+		"it waits in its cluster":        {healthy, func(s *Situation) { s.at("a").Config = Differs; s.silence("c"); s.own("Omni", "x") }, Wait, "", "c does not answer"},
+		"one joins its cluster":          {healthy, func(s *Situation) { s.lack("a"); s.own("Cluster API", "x") }, Refuse, "", "x belongs to Cluster API"},
+		"its etcd has not begun":         {waiting, func(s *Situation) { s.own("Omni", "x") }, Refuse, "", "x belongs to Omni"},
+		"its quorum is lost":             {healthy, func(s *Situation) { s.noLeader(); s.at("c").Config = Differs; s.Lost = true; s.own("Omni", "x") }, Refuse, "", "x belongs to Omni"},
+		"its node is of another cluster": {healthy, func(s *Situation) { s.at("y").API = Stranger; s.own("Omni", "x") }, Refuse, "", "y belongs to another cluster"},
+
 		// The last step.
 		"it has not restarted": {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.at("c").Config = Differs }, Wait, "", "a has been changed and has not restarted yet"},
 		"it need not restart":  {healthy, func(s *Situation) { s.changed("a", "boot-a", false); s.at("c").Config = Differs }, Go, "change c", ""},
@@ -174,6 +184,12 @@ func TestNext(t *testing.T) {
 func (s *Situation) take(kind Kind, nodes ...string) {
 	for _, node := range nodes {
 		s.Taken = append(s.Taken, Step{Kind: kind, Node: node})
+	}
+}
+
+func (s *Situation) own(owner string, nodes ...string) {
+	for _, node := range nodes {
+		s.at(node).Owner = owner
 	}
 }
 

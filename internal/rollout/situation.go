@@ -19,6 +19,7 @@ type Node struct {
 	API     API
 	Boot    string // identifies the boot; empty: unknown
 	Busy    bool   // it starts, restarts, installs or upgrades right now
+	Owner   string // another program that changes it; empty: none
 	Config  Config
 	Etcd    View // of control planes
 }

@@ -197,13 +197,18 @@ func newWorld(random *rand.Rand) *world {
 func (w *world) rollOut(faulty bool) error {
 	w.faulty = faulty
 	for range 2000 {
-		a := Next(w.situation(faulty))
+		s := w.situation(faulty)
+		a := Next(s)
 		switch a.Verdict {
 		case Done:
 			return w.end()
 		case Refuse:
 			return fmt.Errorf("it refuses: %s", a.Reason)
 		case Go:
+			s.Nodes[w.random.IntN(len(s.Nodes))].Owner = "another"
+			if owned := Next(s); owned.Verdict != Refuse {
+				return fmt.Errorf("in the cluster of another: %s %+v", owned.Verdict, owned.Step)
+			}
 			a.Step.Restart = a.Step.Kind == Configure || a.Step.Kind == Change && w.machine(a.Step.Node).restarts
 			w.taken = append(w.taken, a.Step)
 			if !faulty || w.random.IntN(4) > 0 {
@@ -235,7 +240,7 @@ func (w *world) end() error {
 }
 
 // Whatever a cluster consists of, and whenever a rollout is cut, no quorum is lost by it, no second
-// etcd begins, and it ends.
+// etcd begins, and it ends. No step is taken while another program owns a node.
 func TestRollouts(t *testing.T) {
 	runs := 20_000
 	if !testing.Short() {

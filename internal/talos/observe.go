@@ -37,7 +37,8 @@ type Observation struct {
 	Unmet       string // why it is not ready
 	Boot        string
 	Config      config.Provider
-	Staged      bool // its next boot has another configuration
+	Staged      bool   // its next boot has another configuration
+	Owner       string // another program that changes it; empty: none
 	Etcd        rollout.View
 	Services    []Service
 }
@@ -114,19 +115,23 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 	for _, m := range version.GetMessages() {
 		o.Version = m.GetVersion().GetTag()
 	}
-	o.Busy = true // until it says otherwise
-	if s, err := a.status(ctx, c); err == nil {
+	if o.Boot, err = a.boot(ctx, c); err != nil {
+		o.Why = reason(err)
+	}
+	if o.Config, o.Staged, err = a.config(ctx, c); err != nil {
+		o.Why = reason(err)
+	}
+	o.Busy = true // until it says otherwise, and whether another program changes it
+	s, err := a.status(ctx, c)
+	if err == nil {
+		o.Owner, err = a.owner(ctx, c, o.Config)
+	}
+	if err == nil {
 		o.Stage, o.Busy, o.Ready = s.Stage.String(), s.Stage != runtime.MachineStageRunning, s.Status.Ready
 		for _, u := range s.Status.UnmetConditions {
 			o.Unmet = u.Name + ": " + u.Reason
 		}
 	} else {
-		o.Why = reason(err)
-	}
-	if o.Boot, err = a.boot(ctx, c); err != nil {
-		o.Why = reason(err)
-	}
-	if o.Config, o.Staged, err = a.config(ctx, c); err != nil {
 		o.Why = reason(err)
 	}
 	if services, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) }); err == nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	sim "slipway/dev/cloudsim/talos"
 	"slipway/internal/must"
@@ -101,6 +103,42 @@ func TestObserveFaults(t *testing.T) {
 	other := machines.New(t, 1, "v1.14.1")
 	if o := other.Access.Observe(t.Context(), c.Node("a").Address, true); o.API != rollout.Stranger || o.Config != nil || o.Etcd.Known || o.Why == "" {
 		t.Errorf("a machine of another cluster: %+v", o)
+	}
+}
+
+// Another program that changes a machine is seen by its marks. Whether there is one is unknown if they
+// cannot be read, and the machine is then busy, so that it is not changed.
+func TestObserveOwner(t *testing.T) {
+	c := machines.New(t, 1, "v1.14.1")
+	c.Configure()
+	if o := c.Observe("a"); o.Owner != "" || o.Busy || o.Why != "" {
+		t.Errorf("before it is a node of Kubernetes: %+v", o)
+	}
+	must.Do(t, c.Bootstrap("a"))
+	for name, f := range map[string]struct {
+		faults sim.Faults
+		want   string
+	}{
+		"a node's own marks":  {sim.Faults{}, ""},
+		"tuppr upgrades it":   {sim.Faults{Labels: map[string]string{"tuppr.home-operations.com/upgrading": "true"}}, "tuppr"},
+		"tuppr is done":       {sim.Faults{Annotations: map[string]string{"tuppr.home-operations.com/version": "v1.14.1"}}, ""},
+		"Cluster API":         {sim.Faults{Annotations: map[string]string{"cluster.x-k8s.io/cluster-name": "home"}}, "Cluster API"},
+		"its machine":         {sim.Faults{Annotations: map[string]string{"cluster.x-k8s.io/machine": "home-a"}}, "Cluster API"},
+		"others like its own": {sim.Faults{Annotations: map[string]string{"example.cluster.x-k8s.io/note": "home"}}, ""},
+	} {
+		c.Machine("a").Set(f.faults)
+		if o := c.Observe("a"); o.Owner != f.want || o.Busy || o.Stage != "running" || o.Why != "" {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	c.Sim.Calls = func(_, method string) error {
+		if method == "/cosi.resource.State/List" {
+			return status.Error(codes.Unavailable, "not now")
+		}
+		return nil
+	}
+	if o := c.Observe("a"); o.API != rollout.Configured || o.Owner != "" || !o.Busy || o.Why == "" {
+		t.Errorf("its marks cannot be read: %+v", o)
 	}
 }
 

@@ -57,6 +57,9 @@ type Faults struct {
 	Stale    bool   // it sees etcd as it was before the last change
 	NoLeader bool   // it sees no leader of etcd
 	Mute     bool   // its etcd does not answer
+
+	// Of its Kubernetes node: other programs mark the nodes that they change.
+	Labels, Annotations map[string]string
 }
 
 // Set sets what goes wrong from now on.

@@ -72,7 +72,7 @@ func showStatus(c *clusters.Cluster, s clusters.State) error {
 	fmt.Fprintln(table, "NODE\tROLE\tZONE\tADDRESS\tTALOS\tSTATE\tETCD\tCONFIG\tCERTIFICATE")
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, dash(n.Zone), n.Address, dash(printable.Terminal(o.Version)), stateOf(o), etcdOf(n, o), configOf(n, s), expiry(o))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, dash(n.Zone), n.Address, dash(printable.Terminal(o.Version)), stateOf(o)+ownerOf(o), etcdOf(n, o), configOf(n, s), expiry(o))
 	}
 	return table.Flush()
 }
@@ -95,6 +95,14 @@ func stateOf(o talos.Observation) string {
 		return "ready"
 	}
 	return "not ready (" + printable.Terminal(printable.Shorten(o.Unmet, 100)) + ")"
+}
+
+// ownerOf continues stateOf.
+func ownerOf(o talos.Observation) string {
+	if o.Owner == "" {
+		return ""
+	}
+	return ", owned by " + o.Owner
 }
 
 func etcdOf(n cluster.Node, o talos.Observation) string {

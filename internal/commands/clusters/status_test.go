@@ -69,6 +69,12 @@ home is healthy
 	if text != want {
 		t.Errorf("got\n%s", text)
 	}
+	m.Machine("c").Set(sim.Faults{Labels: map[string]string{"tuppr.home-operations.com/upgrading": "true"}})
+	text, err = status(t, m, c)
+	must.Do(t, err)
+	if want := "c controlplane - 127.x.13 v1.14.1 ready, owned by tuppr member as wanted until DATE\n"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
 	for name, f := range map[string]struct {
 		faults       sim.Faults
 		row, message string
