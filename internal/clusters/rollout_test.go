@@ -213,6 +213,38 @@ func TestRolloutRejected(t *testing.T) {
 	s.asWanted(t)
 }
 
+// A node whose disk is full is named, and the nodes after it stay as they are. When there is room again, the
+// same rollout ends.
+func TestRolloutFullDisk(t *testing.T) {
+	s := newSite(t, 3, "v1.14.1")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.Machine("a").Lead()
+	s.patch(t, "machine: {env: {HTTPS_PROXY: \"http://u:canary@proxy\"}}\n")
+	s.Machine("c").Set(sim.Faults{Full: true})
+	former := s.Machine("c").Config()
+	s.desk.Result.Nodes = nil
+	o := s.roll(every...)
+	err := o.Do(t.Context())
+	must.Hint(t, err, "dagger call cluster logs --env=test --node=c --service=machined")
+	must.Fail(t, err, "c did not accept it: write /system/state/config.yaml: no space left on device")
+	if strings.Contains(err.Error(), "canary") {
+		t.Errorf("it shows the configuration: %v", err)
+	}
+	if s.Machine("c").Config() != former {
+		t.Error("c has another configuration")
+	}
+	var ended []string
+	for _, n := range o.Result.Nodes {
+		ended = append(ended, n.Name+" "+n.Status)
+	}
+	if !slices.Equal(ended, []string{"b changed", "c failed"}) {
+		t.Errorf("in the end: %q", ended)
+	}
+	s.Machine("c").Set(sim.Faults{})
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+}
+
 // A watcher is a terminal that ends a run when a text is printed.
 type watcher struct {
 	text string

@@ -53,6 +53,12 @@ func (s *machineService) ApplyConfiguration(ctx context.Context, in *machine.App
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	if wanted.RawV1Alpha1() == nil {
+		if n.config == nil { // Talos takes it and stays in maintenance mode
+			return nil, status.Error(codes.Unimplemented, "the simulated machine takes no part of a configuration in maintenance mode")
+		}
+		return nil, status.Error(codes.InvalidArgument, "the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
+	}
 	if n.faults.Rejects != "" {
 		return nil, status.Error(codes.InvalidArgument, n.faults.Rejects)
 	}
@@ -90,6 +96,11 @@ func (s *machineService) ApplyConfiguration(ctx context.Context, in *machine.App
 			reply.ModeDetails = fmt.Sprintf("Dry run summary:\n%s (skipped in dry-run).\nConfig diff:\n%s", reply.ModeDetails, difference(n.config, wanted))
 		}
 		return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{reply}}, nil
+	}
+	// Talos 1.12 to 1.14 write it after they have answered (controllers/config/persistence.go), and a machine
+	// that could not boots with its former one, which is the fault Forgets. An answer may still say so.
+	if n.faults.Full {
+		return nil, status.Error(codes.Unknown, "write /system/state/config.yaml: no space left on device")
 	}
 	n.persisted = wanted
 	if restart {

@@ -57,6 +57,7 @@ type Faults struct {
 	Stale    bool   // it sees etcd as it was before the last change
 	NoLeader bool   // it sees no leader of etcd
 	Mute     bool   // its etcd does not answer
+	Full     bool   // its disk is full, so it keeps no new configuration, and says so
 
 	// Of its Kubernetes node: other programs mark the nodes that they change.
 	Labels, Annotations map[string]string
