@@ -32,7 +32,7 @@ type Observation struct {
 	Expires     time.Time // its certificate
 	Version     string    // of Talos, such as v1.14.1
 	Stage       string
-	Busy        bool   // it is in another stage than running, or than maintenance
+	Busy        bool   // it is in another stage than running, or than maintenance, and not for want of etcd
 	Ready       bool   // nothing is wrong with it in this stage
 	Unmet       string // why it is not ready
 	Boot        string
@@ -143,7 +143,15 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 	}
 	if control {
 		o.Etcd = a.etcd(ctx, c)
+		o.Busy = o.Busy && !o.awaitsEtcd()
 	}
+}
+
+// awaitsEtcd reports whether a control plane has done all that it can do before etcd begins, or before it
+// joins: Talos does not end its boot before that. Its service etcd starts after all that Bootstrap needs.
+func (o *Observation) awaitsEtcd() bool {
+	return o.Stage == runtime.MachineStageBooting.String() && o.Etcd.Empty &&
+		slices.ContainsFunc(o.Services, func(s Service) bool { return s.Name == "etcd" && s.State == "Preparing" })
 }
 
 // Services lists the names of what runs on a machine.

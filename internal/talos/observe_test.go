@@ -28,7 +28,7 @@ func TestObserve(t *testing.T) {
 			}
 			c.Configure()
 			o = c.Observe("a")
-			if o.API != rollout.Configured || o.Version != version || o.Stage != "running" || o.Busy || o.Boot == "" || o.Config == nil || o.Staged || o.Why != "" || o.Expires.Before(time.Now()) {
+			if o.API != rollout.Configured || o.Version != version || o.Stage != "booting" || o.Busy || o.Ready || o.Boot == "" || o.Config == nil || o.Staged || o.Why != "" || o.Expires.Before(time.Now()) {
 				t.Errorf("with one: %+v", o)
 			}
 			if !o.Etcd.Known || !o.Etcd.Empty {
@@ -37,11 +37,20 @@ func TestObserve(t *testing.T) {
 			if i := slices.IndexFunc(o.Services, func(s talos.Service) bool { return s.Name == "etcd" }); i < 0 || o.Services[i].State != "Preparing" || o.Services[i].Known {
 				t.Errorf("services: %+v", o.Services)
 			}
-			if w := c.Observe("w"); w.API != rollout.Configured || w.Etcd.Known {
+			if w := c.Observe("w"); w.API != rollout.Configured || w.Stage != "running" || w.Etcd.Known {
 				t.Errorf("a worker: %+v", w)
 			}
+			c.Machine("a").Set(sim.Faults{Booting: true})
+			must.Do(t, c.Machine("a").Reboot())
+			if o := c.Observe("a"); o.Stage != "booting" || !o.Busy || !o.Etcd.Empty {
+				t.Errorf("before its services have started: %+v", o)
+			}
+			c.Machine("a").Set(sim.Faults{})
 			must.Do(t, c.Bootstrap("b"))
 			o = c.Observe("a")
+			if o.Stage != "running" || o.Busy || !o.Ready {
+				t.Errorf("as a member of etcd: %+v", o)
+			}
 			if !o.Etcd.Known || o.Etcd.Empty || len(o.Etcd.Members) != 3 || o.Etcd.Leader == 0 || o.Etcd.Self == 0 || o.Etcd.Self == o.Etcd.Leader || len(o.Etcd.Alarms) > 0 {
 				t.Errorf("etcd has begun on b: %+v", o.Etcd)
 			}

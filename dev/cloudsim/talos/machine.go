@@ -296,7 +296,11 @@ func (n *Node) services() []*machine.ServiceInfo {
 	var list []*machine.ServiceInfo
 	for _, name := range names {
 		info := &machine.ServiceInfo{Id: name, State: "Running", Health: &machine.ServiceHealth{Healthy: true}}
-		if name == "etcd" && (n.etcd == nil || n.faults.Mute) {
+		switch {
+		case name != "etcd":
+		case n.stage != running:
+			info.State, info.Health = "Waiting", &machine.ServiceHealth{Unknown: true}
+		case n.etcd == nil || n.faults.Mute:
 			info.State, info.Health = "Preparing", &machine.ServiceHealth{Unknown: true}
 		}
 		list = append(list, info)

@@ -94,12 +94,18 @@ func (n *Node) kubernetes() *k8s.NodeStatus {
 	return node
 }
 
-// status is what the machine says of its stage. The lock is held.
+// status is what the machine says of its stage. A control plane does not end its boot before etcd is up:
+// see StartAllServices in v1alpha1_sequencer_tasks.go of Talos 1.14. The lock is held.
 func (n *Node) status() *runtime.MachineStatus {
 	s := runtime.NewMachineStatus()
-	s.TypedSpec().Stage = map[stage]runtime.MachineStage{
+	spec := s.TypedSpec()
+	spec.Stage = map[stage]runtime.MachineStage{
 		maintenance: runtime.MachineStageMaintenance, booting: runtime.MachineStageBooting, running: runtime.MachineStageRunning,
 	}[n.stage]
-	s.TypedSpec().Status.Ready = n.stage == running
+	if n.stage == running && n.control() && n.etcd == nil {
+		spec.Stage = runtime.MachineStageBooting
+		spec.Status.UnmetConditions = []runtime.UnmetCondition{{Name: "services", Reason: "etcd not running"}}
+	}
+	spec.Status.Ready = spec.Stage == runtime.MachineStageRunning
 	return s
 }

@@ -152,7 +152,8 @@ func expiry(o talos.Observation) string {
 func checkHealth(c *clusters.Cluster, s clusters.State) error {
 	hint := "dagger call cluster logs --env=" + c.Env + " --node="
 	for _, n := range c.Spec.Nodes {
-		if o := s.Nodes[n.Name]; o.API != rollout.Configured || o.Busy || !o.Ready {
+		// A control plane without etcd is not ready because of that, and a better reason follows.
+		if o := s.Nodes[n.Name]; o.API != rollout.Configured || o.Busy || !o.Ready && !o.Etcd.Empty {
 			return fault.Fail(hint+n.Name+" --service=kubelet", "%s is %s", n.Name, stateOf(o))
 		}
 	}

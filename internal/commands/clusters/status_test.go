@@ -52,7 +52,7 @@ func TestStatus(t *testing.T) {
 	text, err = status(t, m, c)
 	must.Hint(t, err, "dagger call cluster logs --env=test --node=a --service=etcd")
 	must.Fail(t, err, "etcd is not known to have begun on any control plane")
-	if want := "b controlplane - 127.x.12 v1.14.1 ready not begun as wanted until DATE\n"; !strings.Contains(text, want) {
+	if want := "b controlplane - 127.x.12 v1.14.1 not ready (services: etcd not running) not begun as wanted until DATE\n"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	must.Do(t, m.Bootstrap("a"))
