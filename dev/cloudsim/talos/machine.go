@@ -31,10 +31,12 @@ func (s *machineService) lock() *Node {
 
 func (s *machineService) unlock() { s.node.cluster.mu.Unlock() }
 
-func (s *machineService) Version(ctx context.Context, _ *emptypb.Empty) (*machine.VersionResponse, error) {
+// Version is one of many calls that internal/app/maintenance (1.12) does not answer. From 1.13 on, machined
+// itself answers in maintenance mode, too.
+func (s *machineService) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
 	defer s.unlock()
 	n := s.lock()
-	if n.stage == maintenance && !rolesOf(ctx).Includes(role.Admin) {
+	if n.stage == maintenance && strings.HasPrefix(n.Version, "v1.12.") {
 		return nil, status.Error(codes.Unimplemented, "API is not implemented in maintenance mode")
 	}
 	return &machine.VersionResponse{Messages: []*machine.Version{{Version: &machine.VersionInfo{Tag: n.Version}}}}, nil
@@ -275,7 +277,11 @@ func (s *machineService) Logs(in *machine.LogsRequest, stream grpc.ServerStreami
 	n := s.lock()
 	for _, service := range n.services() {
 		if service.Id == in.Id {
-			return stream.Send(&common.Data{Bytes: fmt.Appendf(nil, "%s: first line\n%s: second line\n", in.Id, in.Id)})
+			lines := []string{in.Id + ": first line\n", in.Id + ": second line\n"}
+			if in.TailLines >= 0 {
+				lines = lines[max(0, len(lines)-int(in.TailLines)):]
+			}
+			return stream.Send(&common.Data{Bytes: []byte(strings.Join(lines, ""))})
 		}
 	}
 	return status.Errorf(codes.Unknown, "log %q was not registered", in.Id)

@@ -34,7 +34,7 @@ func (s *resourceService) Get(ctx context.Context, in *cosi.GetRequest) (*cosi.G
 		found = n.status()
 	case config.MachineConfigType:
 		if !rolesOf(ctx).Includes(role.Admin) {
-			return nil, status.Error(codes.PermissionDenied, "no access is permitted")
+			return nil, status.Error(codes.PermissionDenied, "not authorized")
 		}
 		if n.config == nil || in.Id != config.ActiveID && in.Id != config.PersistentID {
 			break
