@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"slipway/internal/cluster"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
 	"slipway/internal/run"
@@ -65,7 +66,8 @@ func checkFiles(_ context.Context, r *run.Run) error {
 }
 
 // noteShared names environments whose credentials for plans are split off for nothing: no key reads
-// them without reading the environment's own, too.
+// them without reading the environment's own, too. It also names keys for plans that read the secrets of
+// machines.
 func noteShared(r *run.Run, findings []secrets.Finding) error {
 	readers := map[string][]string{}
 	for _, f := range findings {
@@ -86,8 +88,13 @@ func noteShared(r *run.Run, findings []secrets.Finding) error {
 		}
 		own := e.CredentialFiles[len(e.CredentialFiles)-1]
 		onlyPlans := func(reader string) bool { return !slices.Contains(readers[own], reader) }
-		if plans := e.PlanCredentialFiles[len(e.PlanCredentialFiles)-1]; !slices.ContainsFunc(readers[plans], onlyPlans) {
+		plans := e.PlanCredentialFiles[len(e.PlanCredentialFiles)-1]
+		if !slices.ContainsFunc(readers[plans], onlyPlans) {
 			fmt.Fprintf(&r.Report, "note: everyone who can read %s can also read %s: CI has no key that can only plan %s\n", plans, own, name)
+		}
+		machines := cluster.SecretsFile(name)
+		if i := slices.IndexFunc(readers[machines], func(reader string) bool { return onlyPlans(reader) && slices.Contains(readers[plans], reader) }); i >= 0 {
+			fmt.Fprintf(&r.Report, "note: %s only plans %s, and can read %s: whoever has it controls the machines\n", readers[machines][i], name, machines)
 		}
 	}
 	return nil

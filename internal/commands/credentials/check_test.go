@@ -9,6 +9,7 @@ import (
 
 	"filippo.io/age"
 
+	"slipway/internal/must"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
@@ -69,33 +70,43 @@ func TestSecretsCheck(t *testing.T) {
 }
 
 // Credentials for plans that nobody but the environment's own readers can read are split for
-// nothing, and that is said without a key.
+// nothing, and a key for plans that opens the secrets of machines is one too many. That is said without a key.
 func TestSecretsCheckShared(t *testing.T) {
 	v := testkit.NewVault(t)
 	v.Describe("credentials: [test-plan, test]", "plan: {credentials: [test-plan]}", v.InBucket())
 	v.IdentityFile = "/nonexistent"
 	planner := testkit.NewAge(t)
-	const note = "note: everyone who can read credentials/test-plan.enc.env can also read credentials/test.enc.env"
+	const shared = "note: everyone who can read credentials/test-plan.enc.env can also read credentials/test.enc.env"
+	machines := "note: " + planner.Recipient().String() + " only plans test, and can read credentials/test-talos.enc.yaml: whoever has it controls the machines"
+	alone, both := []*age.X25519Identity{v.AgeKey}, []*age.X25519Identity{v.AgeKey, planner}
 	for name, c := range map[string]struct {
-		own, plans []*age.X25519Identity
-		noted      bool
+		own, plans, machines []*age.X25519Identity
+		note                 string
 	}{
-		"one key":              {[]*age.X25519Identity{v.AgeKey}, []*age.X25519Identity{v.AgeKey}, true},
-		"the plan's key apart": {[]*age.X25519Identity{v.AgeKey}, []*age.X25519Identity{v.AgeKey, planner}, false},
-		"the plan's in both":   {[]*age.X25519Identity{v.AgeKey, planner}, []*age.X25519Identity{v.AgeKey, planner}, true},
+		"one key":                       {alone, alone, alone, shared},
+		"the plan's key apart":          {alone, both, alone, ""},
+		"the plan's in both":            {both, both, alone, shared},
+		"the plan's for machines":       {alone, both, both, machines},
+		"no key for plans, in machines": {alone, alone, both, shared},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := "creation_rules:\n"
-			for file, keys := range map[string][]*age.X25519Identity{"test": c.own, "test-plan": c.plans} {
-				path := "credentials/" + file + ".enc.env"
-				v.SealTo(path, testkit.VaultVariables(), keys...)
+			for file, keys := range map[string][]*age.X25519Identity{"test.enc.env": c.own, "test-plan.enc.env": c.plans, "test-talos.enc.yaml": c.machines} {
+				path := "credentials/" + file
+				if strings.HasSuffix(path, ".yaml") {
+					sealed, err := secrets.SealDocument(path, []byte("a: {b: c}\n"), strings.Split(recipients(keys), ","))
+					must.Do(t, err)
+					v.Write(path, string(sealed))
+				} else {
+					v.SealTo(path, testkit.VaultVariables(), keys...)
+				}
 				rules += "  - path_regex: ^" + path + "$\n    age: " + recipients(keys) + "\n"
 			}
 			v.Write(".sops.yaml", rules)
 			var output bytes.Buffer
 			code := run.Main(t.Context(), Check(), run.Options{Repository: v.Repository, Out: t.TempDir(), IdentityFile: v.IdentityFile, Stdout: &output, Stderr: &output})
-			if got := strings.Contains(output.String(), note); code != run.Done || got != c.noted {
-				t.Errorf("code %d, noted: %t\n%s", code, got, output.String())
+			if code != run.Done || strings.Count(output.String(), "note: ") != min(1, len(c.note)) || !strings.Contains(output.String(), c.note) {
+				t.Errorf("code %d:\n%s", code, output.String())
 			}
 		})
 	}
