@@ -163,7 +163,8 @@ func TestBlackBoxDatabaseNeverReady(t *testing.T) {
 	e.says(t, "error: timeout while waiting database "+id+" to be READY",
 		"module.database.ovh_cloud_project_database.postgresql was ordered but did not become ready", "dagger call recover --env=test")
 	s.run("apply").must(t, run.BadInput).says(t, "was interrupted", "hint: dagger call recover --env=test")
-	s.run("recover").must(t, run.Done).says(t, "module.database.ovh_cloud_project_database.postgresql was created: importing it into the state")
+	s.run("recover").must(t, run.Done).says(t, "module.database.ovh_cloud_project_database.postgresql was created: importing it into the state",
+		"module.database.ovh_cloud_project_database.postgresql is not ready, so nothing was made that depends on it")
 	s.run("recover").must(t, run.Done).says(t, "nothing was interrupted")
 	s.run("status").must(t, run.Done).says(t, "test-postgresql  creating           module.database")
 	s.run("apply").must(t, run.Failed).says(t, "test-postgresql ("+id+") is CREATING and not ready: apply again when status says ready")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -166,7 +167,10 @@ func TestRunKilledAnywhere(t *testing.T) {
 	for last := 0; ; last++ {
 		p := newPlace(t)
 		n, begun, over := 0, false, false
+		var lock sync.Mutex // the entries are written beside the signs of life
 		p.failing(func(w http.ResponseWriter, r *http.Request) bool {
+			lock.Lock()
+			defer lock.Unlock()
 			if r.Method != http.MethodPut && r.Method != http.MethodDelete {
 				return false
 			}

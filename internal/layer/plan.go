@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"slipway/internal/plan"
 	"slipway/internal/report"
@@ -23,6 +25,27 @@ func (l *Layer) Plan(ctx context.Context, config tofu.Plan) (plan.Summary, error
 		return summary, nil
 	}
 	return l.ReadPlan(ctx)
+}
+
+// Draft makes a plan that is only looked at. Where nothing but postconditions fail, it lacks what depends on
+// those resources: then it is not complete, and the diagnostics stay.
+func (l *Layer) Draft(ctx context.Context, config tofu.Plan) (complete bool, err error) {
+	config.Out = l.PlanFile()
+	if err := os.RemoveAll(config.Out); err != nil {
+		return false, err
+	}
+	l.Say("%s: planning", l.Name)
+	code, err := l.Events(ctx, nil, config.Args()...)
+	if err == nil && code != tofu.ExitError {
+		_, err = l.ReadPlan(ctx)
+		l.ForgetPlan()
+		return err == nil, err
+	}
+	serious := func(d tofu.Diagnostic) bool { return d.Severity == "error" && d.Summary != tofu.PostconditionFailed }
+	if _, missing := os.Stat(config.Out); err != nil || missing != nil || ctx.Err() != nil || slices.ContainsFunc(l.Diagnostics, serious) {
+		return false, l.Failed(ctx, "plan", err)
+	}
+	return false, nil
 }
 
 // PlanForDrift is Plan, but also reads back a plan that has drift and no changes.

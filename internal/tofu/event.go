@@ -90,6 +90,9 @@ type Diagnostic struct {
 	} `json:"range"`
 }
 
+// PostconditionFailed is the summary of a failed postcondition.
+const PostconditionFailed = "Resource postcondition failed"
+
 // ReadEvent decodes one line. ok is false for a line that is not an event, such as what a provider
 // writes to the terminal.
 func ReadEvent(line []byte) (e Event, ok bool) {

@@ -52,42 +52,62 @@ type wish struct {
 	values map[string]any // known attribute values
 }
 
-// wishesOf uses a plan to find out what the code says about the resources of entries.
-func wishesOf(ctx context.Context, l *layer.Layer, entries []journal.Entry) (map[string]wish, error) {
+// wishesOf uses a plan to find out what the code says about the resources of entries. What was imported before
+// may not be ready: then complete is false, and it lacks what depends on that.
+func wishesOf(ctx context.Context, l *layer.Layer, entries, imported []journal.Entry) (wishes map[string]wish, complete bool, err error) {
 	if len(entries) == 0 {
-		return nil, nil
+		return nil, true, nil
 	}
-	if _, err := l.Plan(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
-		return nil, err
+	if complete, err = l.Draft(ctx, tofu.Plan{Targets: addresses(entries)}); err != nil {
+		return nil, false, err
 	}
-	l.ForgetPlan()
 	data, err := l.TofuOutput(ctx, "show", tofu.ShowPlanArgs(l.PlanFile())...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	wishes, err := readWishes(data)
+	wishes, failed, err := readWishes(data)
 	if err != nil {
-		return nil, fmt.Errorf("the plan of %s is not JSON of a known version", l.Name)
+		return nil, false, fmt.Errorf("the plan of %s is not JSON of a known version", l.Name)
 	}
-	return wishes, nil
+	if complete {
+		return wishes, true, nil
+	}
+	ready := func(at string) bool { return !slices.Contains(addresses(imported), at) }
+	if len(failed) == 0 || slices.ContainsFunc(failed, ready) {
+		return nil, false, l.Failed(ctx, "plan", nil)
+	}
+	for _, at := range failed {
+		l.Reportf("%s is not ready, so nothing was made that depends on it", at)
+	}
+	l.Diagnostics = nil
+	l.Printed.Reset()
+	return wishes, false, nil
 }
 
-// readWishes reads them from tofu's output for a plan, by address.
-func readWishes(data []byte) (map[string]wish, error) {
+// readWishes reads them from tofu's output for a plan, by address, and the addresses whose conditions failed.
+func readWishes(data []byte) (wishes map[string]wish, failed []string, err error) {
 	var document struct {
-		Changes []*tfjson.ResourceChange `json:"resource_changes"`
+		Changes []*tfjson.ResourceChange    `json:"resource_changes"`
+		Checks  []*tfjson.CheckResultStatic `json:"checks"`
 	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := map[string]wish{}
+	wishes = map[string]wish{}
 	for _, c := range document.Changes {
 		if c.Change != nil {
 			values, _ := c.Change.After.(map[string]any)
-			found[c.Address] = wish{c.Type, values}
+			wishes[c.Address] = wish{c.Type, values}
 		}
 	}
-	return found, nil
+	for _, check := range document.Checks {
+		for _, i := range check.Instances {
+			if i.Status == tfjson.CheckStatusFail {
+				failed = append(failed, i.Address.ToDisplay)
+			}
+		}
+	}
+	return wishes, failed, nil
 }
 
 func addresses(entries []journal.Entry) []string {
@@ -176,7 +196,7 @@ func importSimple(ctx context.Context, l *layer.Layer, made []journal.Entry) (le
 // state.
 func importComposed(ctx context.Context, l *layer.Layer, made []journal.Entry) (left []journal.Entry, err error) {
 	for len(made) > 0 {
-		wishes, err := wishesOf(ctx, l, made)
+		wishes, _, err := wishesOf(ctx, l, made, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -82,17 +82,22 @@ func TestByID(t *testing.T) {
 	}
 }
 
-// What the code says of a resource is what a plan says that it will be.
+// What the code says of a resource is what a plan says that it will be. A plan also says which conditions fail.
 func TestReadWishes(t *testing.T) {
-	wishes, err := readWishes([]byte(`{"format_version": "1.2", "resource_changes": [
+	wishes, failed, err := readWishes([]byte(`{"format_version": "1.2", "resource_changes": [
 		{"address": "a.one", "type": "a", "change": {"actions": ["create"], "after": {"name": "one"}}},
 		{"address": "a.gone", "type": "a", "change": {"actions": ["delete"], "after": null}},
-		{"address": "a.none", "type": "a"}]}`))
+		{"address": "a.none", "type": "a"}], "checks": [
+		{"address": {"to_display": "a.one"}, "status": "pass", "instances": [{"address": {"to_display": "a.one"}, "status": "pass"}]},
+		{"address": {"to_display": "a.two"}, "status": "fail", "instances": [{"address": {"to_display": "a.two[0]"}, "status": "pass"}, {"address": {"to_display": "a.two[1]"}, "status": "fail"}]}]}`))
 	must.Do(t, err)
 	if len(wishes) != 2 || wishes["a.one"].kind != "a" || wishes["a.one"].values["name"] != "one" || wishes["a.gone"].values != nil {
 		t.Errorf("%+v", wishes)
 	}
-	if wishes, err := readWishes([]byte("Error")); err == nil || !strings.Contains(err.Error(), "invalid character") {
+	if !slices.Equal(failed, []string{"a.two[1]"}) {
+		t.Errorf("failed: %q", failed)
+	}
+	if wishes, _, err := readWishes([]byte("Error")); err == nil || !strings.Contains(err.Error(), "invalid character") {
 		t.Errorf("%+v, %v", wishes, err)
 	}
 }

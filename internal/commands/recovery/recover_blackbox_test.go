@@ -280,3 +280,50 @@ func TestBlackBoxForget(t *testing.T) {
 	}
 	must.Fail(t, forget(t.Context(), d.Layer, "terraform_data.none"), "tofu state rm of test failed")
 }
+
+// What was imported and is not ready keeps nobody from looking at the rest. Other faults of a plan do.
+func TestBlackBoxNotReady(t *testing.T) {
+	t.Parallel()
+	d := testkit.NewShop(t, `
+resource "terraform_data" "base" {
+  input = "creating"
+  lifecycle {
+    postcondition {
+      condition     = self.input == "ready"
+      error_message = "base is not ready"
+    }
+  }
+}
+resource "terraform_data" "top" { input = terraform_data.base.id }
+resource "terraform_data" "apart" {}
+`)
+	made := func(names ...string) (entries []journal.Entry) {
+		for _, name := range names {
+			entries = append(entries, journal.Entry{Address: "terraform_data." + name})
+		}
+		return entries
+	}
+	wishes, complete, err := wishesOf(t.Context(), d.Layer, made("top", "apart"), made("base"))
+	must.Do(t, err)
+	if _, top := wishes["terraform_data.top"]; top || complete || wishes["terraform_data.apart"].kind != "terraform_data" {
+		t.Errorf("complete: %v, %+v", complete, wishes)
+	}
+	d.Says("test: terraform_data.base is not ready, so nothing was made that depends on it\n")
+	s := search{wishes: wishes, creates: made("top", "apart", "begun"), begun: map[string]bool{"terraform_data.begun": true}}
+	s.dropBlocked()
+	if got := strings.Join(addresses(s.creates), " "); got != "terraform_data.apart terraform_data.begun" {
+		t.Errorf("it looks for %s", got)
+	}
+	if d.Complaints.Len() > 0 || len(d.Diagnostics) > 0 {
+		t.Errorf("it complains: %s", d.Complaints.String())
+	}
+
+	_, _, err = wishesOf(t.Context(), d.Layer, made("top"), made("apart"))
+	must.Fail(t, err, "tofu plan of test failed")
+	if !strings.Contains(d.Complaints.String(), "base is not ready") {
+		t.Errorf("it complains: %s", d.Complaints.String())
+	}
+	d.File("main.tf", `resource "terraform_data" "top" { input = file("none") }`)
+	_, _, err = wishesOf(t.Context(), d.Layer, made("top"), made("top"))
+	must.Fail(t, err, "tofu plan of test failed")
+}

@@ -34,11 +34,14 @@ func TestNotStarted(t *testing.T) {
 		do      func(d *testkit.Desk) error
 		command string // empty: there is nothing to start it for
 	}{
-		"what is recorded":     {func(d *testkit.Desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
-		"forget":               {func(d *testkit.Desk) error { return forget(t.Context(), d.Layer, "a.b") }, "state"},
-		"forget nothing":       {func(d *testkit.Desk) error { return forget(t.Context(), d.Layer) }, ""},
-		"wishes":               {func(d *testkit.Desk) error { _, err := wishesOf(t.Context(), d.Layer, entries("a.b")); return err }, "plan"},
-		"no wishes":            {func(d *testkit.Desk) error { _, err := wishesOf(t.Context(), d.Layer, nil); return err }, ""},
+		"what is recorded": {func(d *testkit.Desk) error { _, err := d.Recorded(t.Context()); return err }, "show"},
+		"forget":           {func(d *testkit.Desk) error { return forget(t.Context(), d.Layer, "a.b") }, "state"},
+		"forget nothing":   {func(d *testkit.Desk) error { return forget(t.Context(), d.Layer) }, ""},
+		"wishes": {func(d *testkit.Desk) error {
+			_, _, err := wishesOf(t.Context(), d.Layer, entries("a.b"), nil)
+			return err
+		}, "plan"},
+		"no wishes":            {func(d *testkit.Desk) error { _, _, err := wishesOf(t.Context(), d.Layer, nil, nil); return err }, ""},
 		"import one":           {func(d *testkit.Desk) error { _, err := importOne(t.Context(), d.Layer, "a.b", "1"); return err }, "import"},
 		"import by blocks":     {func(d *testkit.Desk) error { _, err := importAll(t.Context(), d.Layer, entries("a.b")); return err }, "import"},
 		"import by longer ids": {func(d *testkit.Desk) error { _, err := importAll(t.Context(), d.Layer, composed); return err }, "plan"},

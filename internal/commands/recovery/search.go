@@ -40,8 +40,12 @@ func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (fo
 	}
 	unknown = s.notFindable()
 	for len(s.creates) > 0 {
-		if s.wishes, err = wishesOf(ctx, l, s.creates); err != nil {
+		complete := true
+		if s.wishes, complete, err = wishesOf(ctx, l, s.creates, found); err != nil {
 			return nil, nil, nil, err
+		}
+		if !complete {
+			s.dropBlocked()
 		}
 		round, err := s.all(ctx)
 		if err != nil {
@@ -123,6 +127,15 @@ func (s *search) in(recorded map[string]*tfjson.StateResource) {
 func (s *search) drop(creates []journal.Entry) {
 	s.creates = slices.DeleteFunc(s.creates, func(e journal.Entry) bool {
 		return slices.ContainsFunc(creates, func(other journal.Entry) bool { return other.Address == e.Address })
+	})
+}
+
+// dropBlocked looks no longer for creates that were only planned and are not in a plan, because they depend on
+// something that was imported and is not ready: tofu had not begun them, as it waits for that itself.
+func (s *search) dropBlocked() {
+	s.creates = slices.DeleteFunc(s.creates, func(e journal.Entry) bool {
+		_, there := s.wishes[e.Address]
+		return !there && !s.begun[e.Address]
 	})
 }
 
