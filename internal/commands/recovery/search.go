@@ -40,7 +40,7 @@ func searchAll(ctx context.Context, l *layer.Layer, outcome journal.Outcome) (fo
 	}
 	unknown = s.notFindable()
 	for len(s.creates) > 0 {
-		complete := true
+		var complete bool
 		if s.wishes, complete, err = wishesOf(ctx, l, s.creates, found); err != nil {
 			return nil, nil, nil, err
 		}
