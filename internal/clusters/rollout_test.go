@@ -330,18 +330,6 @@ func TestRolloutRefuses(t *testing.T) {
 	}
 }
 
-// give gives each node its configuration with this patch, as another program does.
-func (s *site) give(t *testing.T, patch string) {
-	t.Helper()
-	s.patch(t, patch)
-	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
-	for _, n := range s.Spec.Nodes {
-		wanted, err := c.Config(n)
-		must.Do(t, err)
-		must.Do(t, s.Access.Change(t.Context(), n.Address, wanted))
-	}
-}
-
 // A cluster that another program changes is left to it. Slipway goes on when that is over.
 func TestRolloutOwned(t *testing.T) {
 	for owner, c := range map[string]struct {
@@ -360,9 +348,9 @@ func TestRolloutOwned(t *testing.T) {
 			func(_ *testing.T, s *site) { s.Machine("b").Set(sim.Faults{}) }},
 		"Omni": {"a",
 			func(t *testing.T, s *site) {
-				s.give(t, "apiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://omni.example.org\n")
+				s.byHand(t, "apiVersion: v1alpha1\nkind: SideroLinkConfig\napiUrl: https://omni.example.org\n")
 			},
-			func(t *testing.T, s *site) { s.give(t, "machine: {sysctls: {vm.swappiness: \"10\"}}\n") }},
+			func(t *testing.T, s *site) { s.byHand(t, "machine: {sysctls: {vm.swappiness: \"10\"}}\n") }},
 	} {
 		t.Run(owner, func(t *testing.T) {
 			s := newSite(t, 3, "v1.14.1")
