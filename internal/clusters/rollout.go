@@ -24,6 +24,9 @@ type Rollout struct {
 	Only   []rollout.Kind // kinds of steps that it takes; it ends before one of another kind
 	Lost   bool           // the quorum of etcd is lost
 
+	// Patience is how long it waits for one thing. Machines that install and start take minutes.
+	Patience time.Duration
+
 	Reviewed *Reviewed // the only plan that it carries out; nil: it may do what is needed
 	Repeat   string    // the command that goes on if it is interrupted
 
@@ -38,7 +41,7 @@ type Rollout struct {
 // NewRollout makes a rollout that takes only these kinds of steps. The cluster has its secrets.
 func NewRollout(c *Cluster, only ...rollout.Kind) (*Rollout, error) {
 	access, err := talos.NewAccess(c.Secrets)
-	return &Rollout{Cluster: c, Access: access, Only: only, Repeat: hold.Nodes(c.Run).Call(c.Result.Stage)}, err
+	return &Rollout{Cluster: c, Access: access, Only: only, Patience: 15 * time.Minute, Repeat: hold.Nodes(c.Run).Call(c.Result.Stage)}, err
 }
 
 // Check refuses, before anything is changed, a cluster that no rollout could change.
@@ -100,6 +103,8 @@ const (
 
 func (o *Rollout) steps(ctx context.Context) error {
 	pause := shortest
+	var reason string // why it waits
+	var since time.Time
 	for {
 		s, err := o.Observe(ctx, o.Access)
 		if err != nil {
@@ -121,6 +126,12 @@ func (o *Rollout) steps(ctx context.Context) error {
 			return fault.Refuse("dagger call cluster status --env="+o.Env, "%s", a.Reason)
 		case rollout.Wait:
 			o.say("waiting: %s", a.Reason)
+			if a.Reason != reason {
+				reason, since = a.Reason, time.Now()
+			}
+			if time.Since(since) > o.Patience {
+				return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "nothing has changed for %s: %s", o.Patience, reason)
+			}
 			if err := wait.For(ctx, pause); err != nil {
 				return o.stopped(ctx, fmt.Errorf("%s", a.Reason))
 			}
@@ -137,7 +148,7 @@ func (o *Rollout) steps(ctx context.Context) error {
 			if err != nil {
 				return o.stopped(ctx, err)
 			}
-			pause = shortest
+			pause, reason = shortest, ""
 		}
 	}
 }

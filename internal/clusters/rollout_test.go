@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -295,6 +296,22 @@ func TestRolloutWaits(t *testing.T) {
 			s.asWanted(t)
 		})
 	}
+}
+
+// A rollout does not wait for ever. What was done before stays on record, and the next one goes on.
+func TestRolloutGivesUp(t *testing.T) {
+	s := newSite(t, 3, "v1.14.1")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+	s.Machine("w").Set(sim.Faults{Silent: true})
+	o := s.roll(every...)
+	o.Patience = time.Millisecond
+	err := o.Do(t.Context())
+	must.Fail(t, err, "nothing has changed for 1ms: w does not answer")
+	must.Hint(t, err, "dagger call cluster status --env=test")
+	s.Machine("w").Set(sim.Faults{})
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
 }
 
 // What a person must look at first is refused, with nothing changed.
