@@ -56,7 +56,7 @@ bench: tools ## Measure a plan and a deploy against the bare tools, a first call
 tools: engine
 	@./dev/fetch-tools >.slipway/fetch-tools.log 2>&1 || { cat .slipway/fetch-tools.log >&2; exit 1; }
 
-$(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go) dev/engine/distconsts/distconsts.go
+$(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go dev/engine/*/*.go)
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
 .PHONY: help up engine env status logs down clean test test-all tools kills mutants bench

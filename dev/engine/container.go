@@ -17,6 +17,8 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
+
+	"slipway/dev/engine/build"
 )
 
 // The engine runs as one privileged runc container. Its root is an overlay on a product, so that it
@@ -53,7 +55,7 @@ func (s settings) start(ctx context.Context, c container) error {
 		return err
 	}
 	for _, dir := range []string{"store", "registry"} {
-		if err := os.MkdirAll(filepath.Join(s.cache, dir), 0o755); err != nil {
+		if err := os.MkdirAll(s.cache.Path(dir), 0o755); err != nil {
 			return err
 		}
 	}
@@ -63,7 +65,7 @@ func (s settings) start(ctx context.Context, c container) error {
 		return fmt.Errorf("mount the engine's root: %w", err)
 	}
 	for path, content := range c.files {
-		if err := writeFile(filepath.Join(root, path), []byte(content), 0o644); err != nil {
+		if err := build.WriteFile(filepath.Join(root, path), []byte(content), 0o644); err != nil {
 			return err
 		}
 	}
@@ -79,7 +81,7 @@ func (s settings) start(ctx context.Context, c container) error {
 		return err
 	}
 	bundle := filepath.Join(s.run, "bundle")
-	if err := writeFile(filepath.Join(bundle, "config.json"), data, 0o600); err != nil {
+	if err := build.WriteFile(filepath.Join(bundle, "config.json"), data, 0o600); err != nil {
 		return err
 	}
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -240,8 +242,8 @@ func (s settings) spec(c container) (*specs.Spec, error) {
 		{Destination: "/dev/mqueue", Type: "mqueue", Source: "mqueue", Options: []string{"nosuid", "noexec", "nodev"}},
 		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "noexec", "nodev"}},
 		{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev"}},
-		bind(filepath.Join(s.cache, "store"), "/var/lib/dagger"),
-		bind(filepath.Join(s.cache, "registry"), "/var/lib/registry"),
+		bind(s.cache.Path("store"), "/var/lib/dagger"),
+		bind(s.cache.Path("registry"), "/var/lib/registry"),
 		bind(s.pushFolder(), pushFolder),
 		bind(filepath.Join(s.run, "socket"), "/run/dagger"),
 		bind(c.content, "/usr/local/share/dagger/content", "ro"),

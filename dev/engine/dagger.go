@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"os"
 	"path/filepath"
+
+	"slipway/dev/engine/build"
 )
 
 // daggerVersion is the version of CLI, engine and SDK; dagger.json has the same one.
@@ -16,25 +18,25 @@ var distconsts string
 // daggerPrograms are the CLI, the engine, and Dagger's other programs in the engine's root. The
 // proxy's module lacks two modules nested in Dagger's repository: the Go SDK, which is published
 // separately, and distconsts, which this program provides.
-var daggerPrograms = goProgram{
-	module: goModule{
-		path:    "github.com/dagger/dagger",
-		version: daggerVersion,
-		sum:     "h1:9/UfBZUc7Bx5bcEZT5PlgPQDbkojzO0/4E7cn+/PEAk=",
+var daggerPrograms = build.GoProgram{
+	Module: build.GoModule{
+		Path:    "github.com/dagger/dagger",
+		Version: daggerVersion,
+		Sum:     "h1:9/UfBZUc7Bx5bcEZT5PlgPQDbkojzO0/4E7cn+/PEAk=",
 	},
-	packages: []string{"./cmd/dagger", "./cmd/engine", "./cmd/codegen", "./cmd/init", "./cmd/dnsname"},
-	ldflags: "-X github.com/dagger/dagger/engine.Version=" + daggerVersion +
+	Packages: []string{"./cmd/dagger", "./cmd/engine", "./cmd/codegen", "./cmd/init", "./cmd/dnsname"},
+	LDFlags: "-X github.com/dagger/dagger/engine.Version=" + daggerVersion +
 		" -X github.com/dagger/dagger/engine.Tag=" + daggerVersion,
-	modEdits: []string{"-dropreplace=dagger.io/dagger", "-require=dagger.io/dagger@" + daggerVersion},
-	sums: []string{
+	ModEdits: []string{"-dropreplace=dagger.io/dagger", "-require=dagger.io/dagger@" + daggerVersion},
+	Sums: []string{
 		"dagger.io/dagger " + daggerVersion + " h1:farO4CggSoWCId92QeZWKpP5mY9YwsVhNYuUzpqsKqw=",
 		"dagger.io/dagger " + daggerVersion + "/go.mod h1:BjAJWl4Lx7XRW7nooNjBi0ZAC5Ici2pkthkdBIZdbTI=",
 	},
-	files: map[string]string{
+	Files: map[string]string{
 		"engine/distconsts/go.mod":        "module github.com/dagger/dagger/engine/distconsts\n\ngo 1.24.4\n",
 		"engine/distconsts/distconsts.go": distconsts,
 	},
-	patches: []patch{shareCacheMounts, awaitSession, takeRequests, busyIsNotDead},
+	Patches: []build.Patch{shareCacheMounts, awaitSession, takeRequests, busyIsNotDead},
 }
 
 // shareCacheMounts makes concurrent sessions share the mount of a cache volume even after the
@@ -48,10 +50,10 @@ var daggerPrograms = goProgram{
 // without it, both mounts would overwrite each other.
 //
 // Fixed in v0.19.11: https://github.com/dagger/dagger/pull/11795
-var shareCacheMounts = patch{
-	path: "internal/buildkit/cache/refs.go",
-	old:  "mntable, err := cr.mount(ctx)\n",
-	new:  "mntable, err := cr.mount(ctx)\n\tcr.mountCache = nil\n",
+var shareCacheMounts = build.Patch{
+	Path: "internal/buildkit/cache/refs.go",
+	Old:  "mntable, err := cr.mount(ctx)\n",
+	New:  "mntable, err := cr.mount(ctx)\n\tcr.mountCache = nil\n",
 }
 
 // awaitSession has the engine register a caller's session before it answers the caller's first query.
@@ -60,10 +62,10 @@ var shareCacheMounts = patch{
 // first query arrives in between and fails with "failed to get requester session: session for … not found".
 //
 // Fixed in v0.21.0: https://github.com/dagger/dagger/pull/13108
-var awaitSession = patch{
-	path: "engine/server/session.go",
-	old:  "\tschema, err := client.deps.Schema(ctx)\n",
-	new: `	if _, err := client.getClientCaller(client.clientID); err != nil { // waits up to 10 s
+var awaitSession = build.Patch{
+	Path: "engine/server/session.go",
+	Old:  "\tschema, err := client.deps.Schema(ctx)\n",
+	New: `	if _, err := client.getClientCaller(client.clientID); err != nil { // waits up to 10 s
 		return gqlErr(fmt.Errorf("waiting for the client's session: %w", err), http.StatusInternalServerError)
 	}
 	schema, err := client.deps.Schema(ctx)
@@ -79,10 +81,10 @@ var awaitSession = patch{
 //
 // Not fixed upstream as of August 2026: https://github.com/dagger/dagger/issues/6355 and
 // https://github.com/moby/buildkit/issues/2950
-var takeRequests = patch{
-	path: "internal/fsutil/send.go",
-	old:  "make(chan *sendHandle, 128)",
-	new:  "make(chan *sendHandle, 1<<20)",
+var takeRequests = build.Patch{
+	Path: "internal/fsutil/send.go",
+	Old:  "make(chan *sendHandle, 128)",
+	New:  "make(chan *sendHandle, 1<<20)",
 }
 
 // busyIsNotDead gives the CLI ten minutes instead of 30 seconds to answer a health check.
@@ -92,18 +94,18 @@ var takeRequests = patch{
 //
 // Found in the source, and never seen: a session that ends logs a failed health check, too.
 // Not fixed upstream as of v0.21.8.
-var busyIsNotDead = patch{
-	path: "internal/buildkit/session/grpc.go",
-	old:  "defaultHealthcheckDuration := 30 * time.Second\n",
-	new:  "defaultHealthcheckDuration := 10 * time.Minute\n",
+var busyIsNotDead = build.Patch{
+	Path: "internal/buildkit/session/grpc.go",
+	Old:  "defaultHealthcheckDuration := 30 * time.Second\n",
+	New:  "defaultHealthcheckDuration := 10 * time.Minute\n",
 }
 
 // dagger is the product with the programs dagger, engine, codegen, init and dnsname.
-func (s settings) dagger() product {
-	return product{
-		name:   "dagger",
-		inputs: daggerPrograms.inputs(),
-		make:   func(ctx context.Context, dir string) error { return daggerPrograms.build(ctx, s, dir) },
+func (s settings) dagger() build.Product {
+	return build.Product{
+		Name:   "dagger",
+		Inputs: daggerPrograms.Inputs(),
+		Make:   func(ctx context.Context, dir string) error { return daggerPrograms.Build(ctx, s.cache, dir) },
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"slipway/dev/engine/build"
 )
 
 // rememberPins sets PINS in .env, which every `dagger call` reads, or removes it if the upstream
@@ -30,5 +32,5 @@ func (s settings) rememberPins(pins string) error {
 		return nil
 	}
 	// .env may contain secrets.
-	return writeFile(s.dotEnv(), []byte(text.String()), 0o600)
+	return build.WriteFile(s.dotEnv(), []byte(text.String()), 0o600)
 }

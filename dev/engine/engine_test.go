@@ -1,13 +1,14 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"slipway/dev/engine/build"
+	"slipway/dev/engine/console"
 )
 
 func TestRememberPins(t *testing.T) {
@@ -48,41 +49,11 @@ func TestReadSettingsRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(c.variable, c.value)
 			_, err := readSettings()
-			var r *refusal
-			if !errors.As(err, &r) || !strings.Contains(r.message, c.want) || r.hint == "" {
+			var r *console.Refusal
+			if !errors.As(err, &r) || !strings.Contains(r.Message, c.want) || r.Hint == "" {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// Two archives of the same files are the same bytes, whatever their times and
-// the umask they were written under.
-func TestWriteLayerIsReproducible(t *testing.T) {
-	digest := func(mode os.FileMode) [32]byte {
-		dir := t.TempDir()
-		for _, name := range []string{"bin/go", "src/a.go"} {
-			path := filepath.Join(dir, "tree", name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700|mode); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(name), mode); err != nil {
-				t.Fatal(err)
-			}
-		}
-		archive := filepath.Join(dir, "layer.tar")
-		programs := func(name string) bool { return strings.HasPrefix(name, "bin/") }
-		if err := writeLayer(archive, placement{filepath.Join(dir, "tree"), "/usr/local/go", programs}); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sha256.Sum256(data)
-	}
-	if digest(0o644) != digest(0o400) {
-		t.Error("two archives of the same content differ")
 	}
 }
 
@@ -94,8 +65,8 @@ func TestEveryPinHasAnImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range images {
-		if i.reference == "" && !slices.ContainsFunc(pins, func(p pin) bool { return p.name == i.pin }) {
-			t.Errorf("no pin for %s", i.pin)
+		if i.Reference == "" && !slices.ContainsFunc(pins, func(p pin) bool { return p.name == i.Pin }) {
+			t.Errorf("no pin for %s", i.Pin)
 		}
 	}
 	for _, p := range pins {
@@ -104,14 +75,14 @@ func TestEveryPinHasAnImage(t *testing.T) {
 			t.Errorf("no image for %s", p.name)
 			continue
 		}
-		version := debianSuite
+		version := build.DebianSuite
 		switch {
-		case i.goRoot:
-			version = goVersion
-		case i.pin == "ANSIBLE":
-			version = "3.13-slim-" + debianSuite // Debian's Python
-		case len(i.programs) > 0:
-			version = strings.TrimPrefix(i.programs[0].module.version, "v")
+		case i.GoRoot:
+			version = build.GoVersion
+		case i.Pin == "ANSIBLE":
+			version = "3.13-slim-" + build.DebianSuite // Debian's Python
+		case len(i.Programs) > 0:
+			version = strings.TrimPrefix(i.Programs[0].Module.Version, "v")
 		}
 		if !strings.Contains(p.reference, ":"+version) {
 			t.Errorf("%s is pinned to %s, and built as %s", p.name, p.reference, version)
@@ -127,17 +98,5 @@ func TestEngineVersion(t *testing.T) {
 	}
 	if want := `"engineVersion": "` + daggerVersion + `"`; !strings.Contains(string(data), want) {
 		t.Errorf("dagger.json has no %s", want)
-	}
-}
-
-func TestOffline(t *testing.T) {
-	for text, want := range map[string]bool{
-		`Get "https://proxy/x": dial tcp: lookup proxy: no such host`: true,
-		"E: Could not connect to deb.debian.org:80":                   true,
-		"undefined: foo": false,
-	} {
-		if offline(text) != want {
-			t.Errorf("%q: got %v", text, !want)
-		}
 	}
 }

@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
+
+	"slipway/dev/engine/build"
 )
 
 // enginePackages are what the engine runs (containers, their network and names, git sources), the
@@ -34,17 +35,17 @@ var engineLinks = map[string]string{
 }
 
 // engineRoot is the root file system of the engine's container.
-func (s settings) engineRoot() product {
+func (s settings) engineRoot() build.Product {
 	dagger := s.dagger()
-	return product{
-		name:   "engine-root",
-		inputs: append(debianInputs(enginePackages), "root 1", dagger.key()),
-		make: func(ctx context.Context, dir string) error {
-			programs, err := s.ensure(ctx, dagger)
+	return build.Product{
+		Name:   "engine-root",
+		Inputs: append(build.DebianInputs(enginePackages), "root 1", dagger.Key()),
+		Make: func(ctx context.Context, dir string) error {
+			programs, err := s.cache.Ensure(ctx, dagger)
 			if err != nil {
 				return err
 			}
-			if err := s.debian(ctx, dir, enginePackages); err != nil {
+			if err := s.cache.Debian(ctx, dir, enginePackages); err != nil {
 				return err
 			}
 			for _, folder := range []string{"opt/cni/bin", "usr/local/bin", "etc/dagger", "var/lib/dagger", "var/lib/registry", "run/dagger", "usr/local/share/dagger/content"} {
@@ -53,7 +54,7 @@ func (s settings) engineRoot() product {
 				}
 			}
 			for name, path := range enginePrograms {
-				if err := install(filepath.Join(programs, name), filepath.Join(dir, path), 0o755); err != nil {
+				if err := build.Install(filepath.Join(programs, name), filepath.Join(dir, path), 0o755); err != nil {
 					return err
 				}
 			}
@@ -65,17 +66,4 @@ func (s settings) engineRoot() product {
 			return nil
 		},
 	}
-}
-
-// install copies the file at from.
-func install(from, to string, mode fs.FileMode) error {
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := copyFile(f, from); err != nil {
-		return err
-	}
-	return f.Close()
 }

@@ -9,13 +9,15 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
+
+	"slipway/dev/engine/build"
 )
 
 // sdkModule is the module that every Dagger module in Go depends on.
-var sdkModule = goModule{
-	path:    "dagger.io/dagger",
-	version: daggerVersion,
-	sum:     "h1:farO4CggSoWCId92QeZWKpP5mY9YwsVhNYuUzpqsKqw=",
+var sdkModule = build.GoModule{
+	Path:    "dagger.io/dagger",
+	Version: daggerVersion,
+	Sum:     "h1:farO4CggSoWCId92QeZWKpP5mY9YwsVhNYuUzpqsKqw=",
 }
 
 // Folders of the image that the engine copies into its Go caches when these are empty.
@@ -28,21 +30,21 @@ const (
 // generator, and a filled build cache, so that the first call on a new engine need not compile the
 // SDK. The engine reads it as an OCI layout. The compiler's cache contains time stamps, so that
 // layer differs between builds.
-func (s settings) goSDK() product {
-	dagger, golang := s.dagger(), golangImage.product(s)
-	return product{
-		name:   "go-sdk",
-		inputs: []string{"sdk 3", dagger.key(), golang.key(), sdkModule.String(), sdkModule.sum},
-		make: func(ctx context.Context, dir string) error {
-			programs, err := s.ensure(ctx, dagger)
+func (s settings) goSDK() build.Product {
+	dagger, golang := s.dagger(), golangImage.Product(s.cache, s.repo)
+	return build.Product{
+		Name:   "go-sdk",
+		Inputs: []string{"sdk 3", dagger.Key(), golang.Key(), sdkModule.String(), sdkModule.Sum},
+		Make: func(ctx context.Context, dir string) error {
+			programs, err := s.cache.Ensure(ctx, dagger)
 			if err != nil {
 				return err
 			}
-			base, err := s.ensure(ctx, golang)
+			base, err := s.cache.Ensure(ctx, golang)
 			if err != nil {
 				return err
 			}
-			if err := s.assemble(dir, v1.Config{Env: golangImage.env}, func(scratch string) ([]string, error) {
+			if err := s.cache.Assemble(dir, v1.Config{Env: golangImage.Env}, func(scratch string) ([]string, error) {
 				archives, err := layerFiles(base)
 				if err != nil {
 					return nil, err
@@ -52,10 +54,10 @@ func (s settings) goSDK() product {
 					return nil, err
 				}
 				top := filepath.Join(scratch, "sdk.tar")
-				return append(archives, top), writeLayer(top,
-					placement{filepath.Join(programs, "codegen"), "/usr/local/bin/codegen", always},
-					placement{filepath.Join(root, sdkModCache), sdkModCache, never},
-					placement{filepath.Join(root, sdkBuildCache), sdkBuildCache, never})
+				return append(archives, top), build.WriteLayer(top,
+					build.Placement{From: filepath.Join(programs, "codegen"), To: "/usr/local/bin/codegen", Executable: build.Always},
+					build.Placement{From: filepath.Join(root, sdkModCache), To: sdkModCache, Executable: build.Never},
+					build.Placement{From: filepath.Join(root, sdkBuildCache), To: sdkBuildCache, Executable: build.Never})
 			}); err != nil {
 				return err
 			}
@@ -67,7 +69,7 @@ func (s settings) goSDK() product {
 
 // layerFiles returns the layers of the image in the layout at dir as files.
 func layerFiles(dir string) ([]string, error) {
-	image, err := readImage(dir)
+	image, err := build.ReadImage(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +95,7 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 		return err
 	}
 	for _, layer := range layers {
-		if _, err := output(exec.CommandContext(ctx, "tar", "-C", root, "-xf", layer)); err != nil {
+		if _, err := build.Output(exec.CommandContext(ctx, "tar", "-C", root, "-xf", layer)); err != nil {
 			return err
 		}
 	}
@@ -104,7 +106,7 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 	if err := unix.Mknod(filepath.Join(root, "dev/null"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))); err != nil {
 		return fmt.Errorf("create /dev/null: %w", err)
 	}
-	source, err := s.downloadModule(ctx, sdkModule)
+	source, err := s.cache.DownloadModule(ctx, sdkModule)
 	if err != nil {
 		return err
 	}
@@ -113,14 +115,14 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 		return err
 	}
 	// Download outside of the root, where there is a network.
-	if _, err := s.goCommand(ctx, source, []string{"GOMODCACHE=" + filepath.Join(root, sdkModCache)}, "mod", "download"); err != nil {
+	if _, err := s.cache.GoCommand(ctx, source, []string{"GOMODCACHE=" + filepath.Join(root, sdkModCache)}, "mod", "download"); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(filepath.Join(root, sdkModCache, "cache", "vcs")); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "chroot", root, "go", "-C", inside, "build", "./...")
-	cmd.Env = append(golangImage.env, "HOME=/root", "GOROOT=/usr/local/go", "CGO_ENABLED=0", "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false")
-	_, err = output(cmd)
+	cmd.Env = append(golangImage.Env, "HOME=/root", "GOROOT=/usr/local/go", "CGO_ENABLED=0", "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	_, err = build.Output(cmd)
 	return err
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slipway/dev/engine/build"
+	"slipway/dev/engine/console"
 )
 
 // hostPackages are the Debian packages that up installs on the host, to create Debian roots, to
@@ -27,23 +30,23 @@ var hostPackages = map[string]string{ // program to look for: its package
 // checkMachine refuses a machine on which no engine can be built.
 func checkMachine() error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on linux/amd64, not on %s/%s", runtime.GOOS, runtime.GOARCH)
+		return console.Refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on linux/amd64, not on %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 	if err := checkRoot(); err != nil {
 		return err
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
-		return refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on Debian and its derivatives: there is no apt-get")
+		return console.Refuse("start Docker and install the Dagger CLI "+daggerVersion, "an engine is only built on Debian and its derivatives: there is no apt-get")
 	}
 	if _, err := os.Stat("/dev/net/tun"); err != nil {
-		return refuse("modprobe tun", "the engine's network needs /dev/net/tun: %v", err)
+		return console.Refuse("modprobe tun", "the engine's network needs /dev/net/tun: %v", err)
 	}
 	return nil
 }
 
 func checkRoot() error {
 	if uid := os.Geteuid(); uid != 0 {
-		return refuse("sudo make engine, or start Docker and install the Dagger CLI "+daggerVersion, "only root can build and run an engine, and this is user %d", uid)
+		return console.Refuse("sudo make engine, or start Docker and install the Dagger CLI "+daggerVersion, "only root can build and run an engine, and this is user %d", uid)
 	}
 	return nil
 }
@@ -58,16 +61,16 @@ const (
 func (s settings) checkRoom() error {
 	need := roomToStart
 	for _, p := range s.all() {
-		if !s.have(p) {
+		if !s.cache.Have(p) {
 			need = roomToBuild
 		}
 	}
 	var stat unix.Statfs_t
-	if err := unix.Statfs(s.cache, &stat); err != nil {
+	if err := unix.Statfs(string(s.cache), &stat); err != nil {
 		return err
 	}
 	if free := int(stat.Bavail * uint64(stat.Bsize) / 1e9); free < need {
-		return refuse("export SLIPWAY_CACHE_DIR=/a/larger/disk/slipway", "%s has %d GB left, and the engine needs %d", s.cache, free, need)
+		return console.Refuse("export SLIPWAY_CACHE_DIR=/a/larger/disk/slipway", "%s has %d GB left, and the engine needs %d", s.cache, free, need)
 	}
 	return nil
 }
@@ -82,7 +85,7 @@ func (s settings) checkPort(ctx context.Context) error {
 		if _, ok := s.pasta(); ok {
 			return nil // left over from an engine of ours that died
 		}
-		return refuse("export SLIPWAY_REGISTRY_PORT="+strconv.Itoa(s.port+1), "port %d on 127.0.0.1, meant for the registry, is in use", s.port)
+		return console.Refuse("export SLIPWAY_REGISTRY_PORT="+strconv.Itoa(s.port+1), "port %d on 127.0.0.1, meant for the registry, is in use", s.port)
 	}
 	if err != nil {
 		return err
@@ -93,7 +96,7 @@ func (s settings) checkPort(ctx context.Context) error {
 // checkNetwork sends one small request to the module proxy, so that a machine without a network is
 // refused before anything is installed.
 func (s settings) checkNetwork(ctx context.Context) error {
-	_, err := s.goCommand(ctx, s.scratch(), []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + s.scratch()}, "list", "-m", daggerPrograms.module.String())
+	_, err := s.cache.GoCommand(ctx, s.cache.Scratch(), []string{"GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOMODCACHE=" + s.cache.Scratch()}, "list", "-m", daggerPrograms.Module.String())
 	return err
 }
 
@@ -108,14 +111,14 @@ func installPackages(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	defer during("install " + strings.Join(missing, ", "))()
+	defer console.During("install " + strings.Join(missing, ", "))()
 	for _, args := range [][]string{
 		{"update", "-qq"},
 		append([]string{"install", "-y", "-qq", "--no-install-recommends", "debian-archive-keyring"}, missing...),
 	} {
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if _, err := output(cmd); err != nil {
+		if _, err := build.Output(cmd); err != nil {
 			return err
 		}
 	}
@@ -124,11 +127,11 @@ func installPackages(ctx context.Context) error {
 
 // lock waits until no other up, down or clean uses the same cache.
 func (s settings) lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(s.cache, 0o755); err != nil {
+	if err := os.MkdirAll(string(s.cache), 0o755); err != nil {
 		return nil, err
 	}
 	// The lock is beside the cache, because clean deletes the cache.
-	f, err := os.OpenFile(s.cache+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(string(s.cache)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func (s settings) lock(ctx context.Context) (unlock func(), err error) {
 			return nil, fmt.Errorf("lock %s: %w", filepath.Base(f.Name()), err)
 		}
 		if !said {
-			say("another engine command is running; waiting for it")
+			console.Say("another engine command is running; waiting for it")
 			said = true
 		}
 		select {

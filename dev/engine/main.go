@@ -6,7 +6,8 @@
 // leaves the cache folder and, while it runs, the run folder. The images that Slipway pins are
 // built in the same way and served from a registry on loopback.
 //
-// Read up.go first; each other file contains one part.
+// Read up.go first; each other file contains one part. Package build makes the files, and package console talks to
+// the user.
 package main
 
 import (
@@ -16,6 +17,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"slipway/dev/engine/console"
 )
 
 const usage = `usage: engine VERB
@@ -39,9 +42,9 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "engine: error: %v\n", err)
-		var r *refusal
+		var r *console.Refusal
 		if errors.As(err, &r) {
-			fmt.Fprintf(os.Stderr, "engine: hint: %s\n", r.hint)
+			fmt.Fprintf(os.Stderr, "engine: hint: %s\n", r.Hint)
 			os.Exit(3)
 		}
 		os.Exit(1)
@@ -51,7 +54,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		fmt.Fprint(os.Stderr, usage)
-		return refuse("run `make help` for the usual commands", "expected one verb, got %d arguments", len(args))
+		return console.Refuse("run `make help` for the usual commands", "expected one verb, got %d arguments", len(args))
 	}
 	s, err := readSettings()
 	if err != nil {
@@ -72,6 +75,6 @@ func run(ctx context.Context, args []string) error {
 		return clean(ctx, s)
 	default:
 		fmt.Fprint(os.Stderr, usage)
-		return refuse("run `make help` for the usual commands", "unknown verb %q", args[0])
+		return console.Refuse("run `make help` for the usual commands", "unknown verb %q", args[0])
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"slipway/dev/engine/console"
 )
 
 // publishedVersion is the Dagger for people with Docker. It is newer than ours, which is the newest
@@ -32,13 +34,13 @@ func (s settings) otherEngine(ctx context.Context) (*otherEngine, error) {
 			if version != "" {
 				found = "the dagger in PATH is " + version
 			}
-			return nil, refuse("install the Dagger CLI "+publishedVersion+", or unset "+runnerHostVariable+" to build an engine",
+			return nil, console.Refuse("install the Dagger CLI "+publishedVersion+", or unset "+runnerHostVariable+" to build an engine",
 				"%s, and %s needs %s or %s", found, host, daggerVersion, publishedVersion)
 		}
 		if answers(ctx) {
 			return &otherEngine{"the engine at " + host}, nil
 		}
-		say("no engine responds at %s: skipping it", host)
+		console.Say("no engine responds at %s: skipping it", host)
 	}
 	if host == "" && fits(version) && dockerAnswers(ctx) {
 		return &otherEngine{"Docker and the dagger in PATH"}, nil

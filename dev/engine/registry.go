@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"slipway/dev/engine/build"
 )
 
 // registryAddress is where the host reaches the registry.
@@ -118,7 +120,7 @@ func (s settings) push(ctx context.Context, dir, reference string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	image, err := readImage(dir)
+	image, err := build.ReadImage(dir)
 	if err != nil {
 		return "", err
 	}
@@ -149,8 +151,8 @@ func (s settings) publish(ctx context.Context) error {
 		return err
 	}
 	for _, i := range images {
-		if i.reference != "" {
-			pins = append(pins, pin{name: i.pin, reference: i.reference})
+		if i.Reference != "" {
+			pins = append(pins, pin{name: i.Pin, reference: i.Reference})
 		}
 	}
 	var text strings.Builder
@@ -160,7 +162,7 @@ func (s settings) publish(ctx context.Context) error {
 		if !ok {
 			return fmt.Errorf("ci/pins.env names %s, for which dev/engine has no image", p.name)
 		}
-		dir, err := s.ensure(ctx, i.product(s))
+		dir, err := s.cache.Ensure(ctx, i.Product(s.cache, s.repo))
 		if err != nil {
 			return err
 		}
@@ -170,14 +172,14 @@ func (s settings) publish(ctx context.Context) error {
 		}
 		fmt.Fprintf(&text, "%s=%s@%s\n", p.name, p.reference, digest)
 	}
-	return writeFile(s.localPins(), []byte(text.String()), 0o644)
+	return build.WriteFile(s.localPins(), []byte(text.String()), 0o644)
 }
 
-func imageFor(pin string) (image, bool) {
+func imageFor(pin string) (build.Image, bool) {
 	for _, i := range images {
-		if i.pin == pin {
+		if i.Pin == pin {
 			return i, true
 		}
 	}
-	return image{}, false
+	return build.Image{}, false
 }

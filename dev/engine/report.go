@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"slipway/dev/engine/console"
 )
 
 // status shows which engine is used. It fails if there is none.
@@ -20,7 +22,7 @@ func status(ctx context.Context, s settings) error {
 		return nil
 	}
 	if !s.running(ctx) {
-		return refuse("make engine", "no engine is running")
+		return console.Refuse("make engine", "no engine is running")
 	}
 	fmt.Println("engine:   " + answering(s.engineAnswers(ctx)) + " at " + s.runnerHost())
 	fmt.Println("registry: " + answering(s.registryAnswers(ctx)) + " at " + s.registryAddress())
@@ -28,7 +30,7 @@ func status(ctx context.Context, s settings) error {
 	fmt.Println("cache:    " + s.cache)
 	fmt.Println("log:      " + s.logFile())
 	if !s.current(ctx) || !s.pinned() {
-		return refuse("make engine", "the running engine does not match this checkout")
+		return console.Refuse("make engine", "the running engine does not match this checkout")
 	}
 	return nil
 }
@@ -52,7 +54,7 @@ func printEnv(ctx context.Context, s settings) error {
 		return err
 	}
 	if other == nil {
-		return refuse("make engine", "no engine is running")
+		return console.Refuse("make engine", "no engine is running")
 	}
 	fmt.Printf("# %s: nothing to set\n", other.what)
 	return nil
@@ -62,7 +64,7 @@ func printEnv(ctx context.Context, s settings) error {
 func logs(s settings) error {
 	f, err := os.Open(s.logFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return refuse("make engine", "there is no log: this machine's own engine is not running")
+		return console.Refuse("make engine", "there is no log: this machine's own engine is not running")
 	}
 	if err != nil {
 		return err

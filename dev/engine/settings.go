@@ -6,15 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"slipway/dev/engine/build"
+	"slipway/dev/engine/console"
 )
 
 // settings say where things are and how large they may grow.
 type settings struct {
-	repo    string // the checkout, with ci/pins.env and .env
-	cache   string // everything built or downloaded; safe to delete while the engine is down
-	run     string // the running engine: its socket, mounts and log
-	port    int    // port of the registry, on 127.0.0.1
-	storeGB int    // size at which the engine starts to delete what it can recreate
+	repo    string      // the checkout, with ci/pins.env and .env
+	cache   build.Cache // everything built or downloaded; safe to delete while the engine is down
+	run     string      // the running engine: its socket, mounts and log
+	port    int         // port of the registry, on 127.0.0.1
+	storeGB int         // size at which the engine starts to delete what it can recreate
 }
 
 // The parts of the running engine. The socket has its own folder, because it is mounted into the
@@ -23,11 +26,8 @@ func (s settings) socket() string     { return filepath.Join(s.run, "socket", "e
 func (s settings) runnerHost() string { return "unix://" + s.socket() }
 func (s settings) logFile() string    { return filepath.Join(s.run, "engine.log") }
 
-// scratch is for files that only one run needs.
-func (s settings) scratch() string { return filepath.Join(s.cache, "scratch") }
-
 // The parts of the cache that other programs use.
-func (s settings) bin() string       { return filepath.Join(s.cache, "bin") }
+func (s settings) bin() string       { return s.cache.Path("bin") }
 func (s settings) daggerCLI() string { return filepath.Join(s.bin(), "dagger") }
 
 // The two pins files: the upstream images, and those that this machine built.
@@ -43,25 +43,27 @@ func readSettings() (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	s := settings{repo: repo, cache: os.Getenv("SLIPWAY_CACHE_DIR"), run: os.Getenv("SLIPWAY_RUN_DIR")}
-	if s.cache == "" {
+	cache := os.Getenv("SLIPWAY_CACHE_DIR")
+	s := settings{repo: repo, run: os.Getenv("SLIPWAY_RUN_DIR")}
+	if cache == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return settings{}, refuse("export SLIPWAY_CACHE_DIR=/var/cache/slipway", "no cache folder: %v", err)
+			return settings{}, console.Refuse("export SLIPWAY_CACHE_DIR=/var/cache/slipway", "no cache folder: %v", err)
 		}
-		s.cache = filepath.Join(user, "slipway")
+		cache = filepath.Join(user, "slipway")
 	}
 	if s.run == "" {
 		s.run = "/run/slipway"
 	}
-	for _, dir := range []*string{&s.cache, &s.run} {
+	for _, dir := range []*string{&cache, &s.run} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
 			return settings{}, err
 		}
 	}
+	s.cache = build.Cache(cache)
 	// A Unix socket's path has at most 107 bytes.
 	if len(s.socket()) > 107 {
-		return settings{}, refuse("export SLIPWAY_RUN_DIR=/run/slipway", "run folder %q is too long for a socket", s.run)
+		return settings{}, console.Refuse("export SLIPWAY_RUN_DIR=/run/slipway", "run folder %q is too long for a socket", s.run)
 	}
 	if s.port, err = number("SLIPWAY_REGISTRY_PORT", 5077, 1, 65535); err != nil {
 		return settings{}, err
@@ -78,7 +80,7 @@ func number(name string, otherwise, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, refuse("export "+name+"="+strconv.Itoa(otherwise), "%s is %q, not a number from %d to %d", name, text, least, most)
+		return 0, console.Refuse("export "+name+"="+strconv.Itoa(otherwise), "%s is %q, not a number from %d to %d", name, text, least, most)
 	}
 	return n, nil
 }
@@ -98,7 +100,7 @@ func repository() (string, error) {
 			return "", err
 		}
 		if dir == filepath.Dir(dir) {
-			return "", refuse("cd to your checkout of Slipway", "no dagger.json in %s or above it", start)
+			return "", console.Refuse("cd to your checkout of Slipway", "no dagger.json in %s or above it", start)
 		}
 	}
 }

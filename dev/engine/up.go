@@ -14,6 +14,9 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"golang.org/x/sync/errgroup"
+
+	"slipway/dev/engine/build"
+	"slipway/dev/engine/console"
 )
 
 // up leaves the machine with an engine that responds and a .env with the matching pins. It is safe
@@ -24,7 +27,7 @@ func up(ctx context.Context, s settings) error {
 		return err
 	}
 	if other != nil {
-		say("using %s, and the upstream images", other.what)
+		console.Say("using %s, and the upstream images", other.what)
 		return s.rememberPins("")
 	}
 	if err := checkMachine(); err != nil {
@@ -46,25 +49,25 @@ func up(ctx context.Context, s settings) error {
 	}
 	// Another checkout may have started the engine.
 	if !current || !s.pinned() {
-		done := during("push the images to " + s.registryAddress())
+		done := console.During("push the images to " + s.registryAddress())
 		if err := s.publish(ctx); err != nil {
 			return err
 		}
 		done()
 	}
 	// This is written last, because it means that nothing is left to do.
-	if err := writeFile(s.keyFile(), []byte(s.key()), 0o644); err != nil {
+	if err := build.WriteFile(s.keyFile(), []byte(s.key()), 0o644); err != nil {
 		return err
 	}
-	say("the engine is running: %s", s.runnerHost())
+	console.Say("the engine is running: %s", s.runnerHost())
 	return s.rememberPins(localPinsPath)
 }
 
 // all lists every product, the slowest to build first.
-func (s settings) all() []product {
-	products := []product{s.dagger()}
+func (s settings) all() []build.Product {
+	products := []build.Product{s.dagger()}
 	for _, i := range images {
-		products = append(products, i.product(s))
+		products = append(products, i.Product(s.cache, s.repo))
 	}
 	return append(products, s.engineRoot(), s.goSDK())
 }
@@ -73,21 +76,21 @@ func (s settings) all() []product {
 func (s settings) key() string {
 	keys := []string{s.imagesKey(), strconv.Itoa(s.port), s.engineConfig(), registryConfig()}
 	for _, p := range s.all() {
-		keys = append(keys, p.key())
+		keys = append(keys, p.Key())
 	}
-	return digestOf(keys)
+	return build.DigestOf(keys)
 }
 
 // imagesKey changes with the images that the registry should serve.
 func (s settings) imagesKey() string {
 	var keys []string
 	for _, i := range images {
-		keys = append(keys, i.product(s).key())
+		keys = append(keys, i.Product(s.cache, s.repo).Key())
 	}
 	if pins, err := os.ReadFile(s.upstreamPins()); err == nil {
 		keys = append(keys, string(pins))
 	}
-	return digestOf(keys)
+	return build.DigestOf(keys)
 }
 
 // keyFile is in the run folder, so it disappears with the engine.
@@ -117,7 +120,7 @@ func (s settings) engineAnswers(ctx context.Context) bool {
 func (s settings) build(ctx context.Context) error {
 	// This also deletes what a killed run left, whose last commands may still be ending.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		err := os.RemoveAll(s.scratch())
+		err := os.RemoveAll(s.cache.Scratch())
 		if err == nil {
 			break
 		}
@@ -125,7 +128,7 @@ func (s settings) build(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, dir := range []string{s.products(), s.scratch()} {
+	for _, dir := range []string{s.cache.Products(), s.cache.Scratch()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -138,12 +141,12 @@ func (s settings) build(ctx context.Context) error {
 	}
 	var missing []string
 	for _, p := range s.all() {
-		if !s.have(p) {
-			missing = append(missing, p.name)
+		if !s.cache.Have(p) {
+			missing = append(missing, p.Name)
 		}
 	}
 	if len(missing) > 0 {
-		say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
+		console.Say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
 		if err := s.checkNetwork(ctx); err != nil {
 			return err
 		}
@@ -155,11 +158,11 @@ func (s settings) build(ctx context.Context) error {
 	lanes.SetLimit(2)
 	for _, p := range s.all() {
 		lanes.Go(func() error {
-			_, err := s.ensure(ctx, p)
+			_, err := s.cache.Ensure(ctx, p)
 			return err
 		})
 	}
-	return errors.Join(lanes.Wait(), os.RemoveAll(s.scratch()))
+	return errors.Join(lanes.Wait(), os.RemoveAll(s.cache.Scratch()))
 }
 
 // restart replaces a running engine, or the remains of a crash, with a new engine.
@@ -167,13 +170,13 @@ func (s settings) restart(ctx context.Context) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	done := during("start the engine")
+	done := console.During("start the engine")
 	c, err := s.container(ctx)
 	if err != nil {
 		return err
 	}
 	// The images are pushed again each time, which is faster than checking for damage.
-	if err := os.RemoveAll(filepath.Join(s.cache, "registry")); err != nil {
+	if err := os.RemoveAll(s.cache.Path("registry")); err != nil {
 		return err
 	}
 	if err := s.start(ctx, c); err != nil {
@@ -194,18 +197,18 @@ func (s settings) restart(ctx context.Context) error {
 
 // container returns everything the engine is started with.
 func (s settings) container(ctx context.Context) (container, error) {
-	programs, err := s.ensure(ctx, s.dagger())
+	programs, err := s.cache.Ensure(ctx, s.dagger())
 	if err != nil {
 		return container{}, err
 	}
 	if err := s.linkCLI(programs); err != nil {
 		return container{}, err
 	}
-	root, err := s.ensure(ctx, s.engineRoot())
+	root, err := s.cache.Ensure(ctx, s.engineRoot())
 	if err != nil {
 		return container{}, err
 	}
-	sdk, err := s.ensure(ctx, s.goSDK())
+	sdk, err := s.cache.Ensure(ctx, s.goSDK())
 	if err != nil {
 		return container{}, err
 	}
@@ -217,7 +220,7 @@ func (s settings) container(ctx context.Context) (container, error) {
 	if err != nil {
 		return container{}, err
 	}
-	proxy, err := s.goCommand(ctx, s.cache, nil, "env", "GOPROXY")
+	proxy, err := s.cache.GoCommand(ctx, string(s.cache), nil, "env", "GOPROXY")
 	if err != nil {
 		return container{}, err
 	}
@@ -265,13 +268,13 @@ func down(ctx context.Context, s settings) error {
 	}
 	defer unlock()
 	if _, err := os.Stat(s.run); errors.Is(err, fs.ErrNotExist) {
-		say("this machine's own engine is not running")
+		console.Say("this machine's own engine is not running")
 		return nil
 	}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	say("the engine is stopped; its built files are kept in %s", s.cache)
+	console.Say("the engine is stopped; its built files are kept in %s", s.cache)
 	return nil
 }
 
@@ -283,11 +286,11 @@ func clean(ctx context.Context, s settings) error {
 	if err := s.rememberPins(""); err != nil {
 		return err
 	}
-	for _, path := range []string{s.localPins(), s.cache} {
+	for _, path := range []string{s.localPins(), string(s.cache)} {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
 	}
-	say("deleted %s", s.cache)
+	console.Say("deleted %s", s.cache)
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestPatch(t *testing.T) {
-	for name, c := range map[string]struct{ before, want, refusal string }{
+	for name, c := range map[string]struct{ before, want, Refusal string }{
 		"once":  {"one two three", "one 2 three", ""},
 		"never": {"one three", "one three", `occurs 0 times in a/file.go, not once: "two"`},
 		"twice": {"two two", "two two", `occurs 2 times in a/file.go, not once: "two"`},
@@ -23,28 +23,28 @@ func TestPatch(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			err := patch{"a/file.go", "two", "2"}.apply(dir)
+			err := Patch{"a/file.go", "two", "2"}.apply(dir)
 			if got, _ := os.ReadFile(file); string(got) != c.want {
 				t.Errorf("the file is %q", got)
 			}
-			if c.refusal == "" && err != nil || c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)) {
+			if c.Refusal == "" && err != nil || c.Refusal != "" && (err == nil || !strings.Contains(err.Error(), c.Refusal)) {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
-	if err := (patch{"missing", "", ""}).apply(t.TempDir()); err == nil {
+	if err := (Patch{"missing", "", ""}).apply(t.TempDir()); err == nil {
 		t.Error("no error where the file is missing")
 	}
 }
 
 // What a patch changes must lead to a new program.
 func TestInputsHavePatches(t *testing.T) {
-	plain := goProgram{}
-	seen := [][]string{plain.inputs()}
-	for _, p := range []patch{{"a", "b", "c"}, {"x", "b", "c"}, {"a", "x", "c"}, {"a", "b", "x"}} {
+	plain := GoProgram{}
+	seen := [][]string{plain.Inputs()}
+	for _, p := range []Patch{{"a", "b", "c"}, {"x", "b", "c"}, {"a", "x", "c"}, {"a", "b", "x"}} {
 		patched := plain
-		patched.patches = []patch{p}
-		in := patched.inputs()
+		patched.Patches = []Patch{p}
+		in := patched.Inputs()
 		if slices.ContainsFunc(seen, func(other []string) bool { return slices.Equal(in, other) }) {
 			t.Errorf("the inputs with %v are those of another program", p)
 		}

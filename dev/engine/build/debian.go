@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// debianSuite is the Debian release of the engine's root and the images.
-const debianSuite = "trixie"
+// DebianSuite is the Debian release of the engine's root and the images.
+const DebianSuite = "trixie"
 
 // sourceDateEpoch replaces every time stamp that would differ between builds: 2026-01-01 00:00 UTC.
 const sourceDateEpoch = 1767225600
@@ -28,30 +28,30 @@ var debianOptions = []string{
 	"--skip=output/dev",
 }
 
-// debianImageOptions are for a root that becomes an image. Without update-ca-certificates, the
+// DebianImageOptions are for a root that becomes an image. Without update-ca-certificates, the
 // engine itself adds the host's certificates to the bundle, which is instant; with it, each exec
 // takes two seconds longer.
-var debianImageOptions = []string{"--customize-hook=rm -f \"$1\"/usr/sbin/update-ca-certificates"}
+var DebianImageOptions = []string{"--customize-hook=rm -f \"$1\"/usr/sbin/update-ca-certificates"}
 
-// debianInputs lists what a root with packages depends on. Package versions are the newest of the
+// DebianInputs lists what a root with packages depends on. Package versions are the newest of the
 // suite on that day: `make clean` makes the next build use newer ones.
-func debianInputs(packages []string, options ...string) []string {
-	return slices.Concat([]string{debianSuite, strconv.Itoa(sourceDateEpoch), strings.Join(packages, ",")}, debianOptions, options)
+func DebianInputs(packages []string, options ...string) []string {
+	return slices.Concat([]string{DebianSuite, strconv.Itoa(sourceDateEpoch), strings.Join(packages, ",")}, debianOptions, options)
 }
 
-// debian creates a minimal root with packages at target: a folder, or an archive if its name ends
+// Debian creates a minimal root with packages at target: a folder, or an archive if its name ends
 // in .tar.
-func (s settings) debian(ctx context.Context, target string, packages []string, options ...string) error {
+func (c Cache) Debian(ctx context.Context, target string, packages []string, options ...string) error {
 	args := slices.Concat([]string{"--quiet"}, debianOptions, options)
 	if len(packages) > 0 {
 		args = append(args, "--include="+strings.Join(packages, ","))
 	}
-	scratch, err := os.MkdirTemp(s.scratch(), "debian-")
+	scratch, err := os.MkdirTemp(c.Scratch(), "debian-")
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, debianSuite, target)...)
+	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, DebianSuite, target)...)
 	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH="+strconv.Itoa(sourceDateEpoch), "TMPDIR="+scratch)
-	_, err = output(cmd)
+	_, err = Output(cmd)
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"bytes"
@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"slipway/dev/engine/console"
 )
 
-// output runs cmd, made by exec.CommandContext, and returns its standard output. An error includes
+// Output runs cmd, made by exec.CommandContext, and returns its standard output. An error includes
 // the end of the command's output.
 //
 // The command is the first process of its own process namespace, and its mounts are private. When
 // we are told to stop, or die, it is killed together with everything it started and mounted, so
 // that nothing is in the way of the next up.
-func output(cmd *exec.Cmd) ([]byte, error) {
+func Output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -26,7 +28,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
+		return nil, console.Refuse("apt-get install "+filepath.Base(cmd.Args[0]), "%s is not installed", cmd.Args[0])
 	}
 	if err == nil {
 		return stdout.Bytes(), nil
@@ -35,7 +37,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	tail := strings.Join(lines[max(0, len(lines)-12):], "\n  ")
 	name := filepath.Base(cmd.Args[0])
 	if offline(stderr.String()) {
-		return nil, refuse("connect this machine to a network and repeat the command: finished work is kept", "no network: %s says\n  %s", name, tail)
+		return nil, console.Refuse("connect this machine to a network and repeat the command: finished work is kept", "no network: %s says\n  %s", name, tail)
 	}
 	return nil, fmt.Errorf("%s: %w\n  %s", name, err, tail)
 }

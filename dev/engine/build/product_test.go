@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 )
 
 // counted is a product that writes a given text and counts how often.
-func counted(name, input, content string, count *int) product {
-	return product{name: name, inputs: []string{input}, make: func(_ context.Context, dir string) error {
+func counted(name, input, content string, count *int) Product {
+	return Product{Name: name, Inputs: []string{input}, Make: func(_ context.Context, dir string) error {
 		*count++
 		return os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o644)
 	}}
 }
 
 // ensureAfresh is ensure as another process would call it.
-func ensureAfresh(t *testing.T, s settings, p product) string {
+func ensureAfresh(t *testing.T, s Cache, p Product) string {
 	t.Helper()
 	ensured.Clear()
-	dir, err := s.ensure(t.Context(), p)
+	dir, err := s.Ensure(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func ensureAfresh(t *testing.T, s settings, p product) string {
 }
 
 func TestEnsureMakesOnce(t *testing.T) {
-	s, count := settings{cache: t.TempDir()}, 0
+	s, count := Cache(t.TempDir()), 0
 	p := counted("thing", "1", "content", &count)
 	dir := ensureAfresh(t, s, p)
 	if again := ensureAfresh(t, s, p); again != dir || count != 1 {
@@ -38,13 +38,13 @@ func TestEnsureMakesOnce(t *testing.T) {
 }
 
 func TestEnsureAtOnce(t *testing.T) {
-	s, count := settings{cache: t.TempDir()}, 0
+	s, count := Cache(t.TempDir()), 0
 	p := counted("thing", "at once", "content", &count)
 	ensured.Clear()
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.ensure(t.Context(), p); err != nil {
+			if _, err := s.Ensure(t.Context(), p); err != nil {
 				t.Error(err)
 			}
 		})
@@ -66,7 +66,7 @@ func TestEnsureMakesDamagedAgain(t *testing.T) {
 		"an empty digest":  func(dir string) error { return os.WriteFile(dir+".sha256", nil, 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, count := settings{cache: t.TempDir()}, 0
+			s, count := Cache(t.TempDir()), 0
 			p := counted("thing", "1", "content", &count)
 			if err := damage(ensureAfresh(t, s, p)); err != nil {
 				t.Fatal(err)
@@ -81,18 +81,18 @@ func TestEnsureMakesDamagedAgain(t *testing.T) {
 
 // A product that fails, or whose making is cut off, must not count as made.
 func TestEnsureKeepsNothingHalf(t *testing.T) {
-	s, count := settings{cache: t.TempDir()}, 0
+	s, count := Cache(t.TempDir()), 0
 	p := counted("thing", "1", "content", &count)
 	broken := p
-	broken.make = func(_ context.Context, dir string) error {
+	broken.Make = func(_ context.Context, dir string) error {
 		if err := os.WriteFile(filepath.Join(dir, "half"), nil, 0o644); err != nil {
 			return err
 		}
 		return errors.New("cut off")
 	}
 	ensured.Clear()
-	if _, err := s.ensure(t.Context(), broken); err == nil || s.have(p) {
-		t.Fatalf("error %v, have %v", err, s.have(p))
+	if _, err := s.Ensure(t.Context(), broken); err == nil || s.Have(p) {
+		t.Fatalf("error %v, have %v", err, s.Have(p))
 	}
 	dir := ensureAfresh(t, s, p)
 	if _, err := os.Stat(filepath.Join(dir, "half")); !errors.Is(err, os.ErrNotExist) {
@@ -101,7 +101,7 @@ func TestEnsureKeepsNothingHalf(t *testing.T) {
 }
 
 func TestEnsureDropsOlder(t *testing.T) {
-	s, count := settings{cache: t.TempDir()}, 0
+	s, count := Cache(t.TempDir()), 0
 	old, neighbour := counted("thing", "1", "old", &count), counted("thing-else", "1", "other", &count)
 	oldDir, neighbourDir := ensureAfresh(t, s, old), ensureAfresh(t, s, neighbour)
 	ensureAfresh(t, s, counted("thing", "2", "new", &count))

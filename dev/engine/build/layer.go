@@ -1,4 +1,4 @@
-package main
+package build
 
 import (
 	"archive/tar"
@@ -40,19 +40,19 @@ func (l *tarLayer) Compressed() (io.ReadCloser, error)   { return os.Open(l.path
 func (l *tarLayer) Uncompressed() (io.ReadCloser, error) { return os.Open(l.path) }
 func (l *tarLayer) MediaType() (types.MediaType, error)  { return types.OCIUncompressedLayer, nil }
 
-// A placement puts a file or a whole folder of the host into a layer.
-type placement struct {
-	from, to   string
-	executable func(name string) bool // whether a file is executable, by its path below from
+// A Placement puts a file or a whole folder of the host into a layer.
+type Placement struct {
+	From, To   string
+	Executable func(name string) bool // whether a file is executable, by its path below from
 }
 
-// always is for files that are programs, never for those that are not.
-func always(string) bool { return true }
-func never(string) bool  { return false }
+// Always is for files that are programs, never for those that are not.
+func Always(string) bool { return true }
+func Never(string) bool  { return false }
 
-// writeLayer archives the placements at path: owned by root, with fixed times and modes, in lexical
+// WriteLayer archives the placements at path: owned by root, with fixed times and modes, in lexical
 // order.
-func writeLayer(path string, placements ...placement) error {
+func WriteLayer(path string, placements ...Placement) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func writeLayer(path string, placements ...placement) error {
 	w := tar.NewWriter(f)
 	for _, p := range placements {
 		if err := p.write(w); err != nil {
-			return fmt.Errorf("archive %s: %w", p.from, err)
+			return fmt.Errorf("archive %s: %w", p.From, err)
 		}
 	}
 	if err := w.Close(); err != nil {
@@ -70,12 +70,12 @@ func writeLayer(path string, placements ...placement) error {
 	return f.Close()
 }
 
-func (p placement) write(w *tar.Writer) error {
-	return filepath.WalkDir(p.from, func(file string, d fs.DirEntry, err error) error {
+func (p Placement) write(w *tar.Writer) error {
+	return filepath.WalkDir(p.From, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(p.from, file)
+		name, err := filepath.Rel(p.From, file)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (p placement) write(w *tar.Writer) error {
 			return err
 		}
 		header := &tar.Header{
-			Name:    path.Join(p.to, filepath.ToSlash(name))[1:],
+			Name:    path.Join(p.To, filepath.ToSlash(name))[1:],
 			Mode:    0o644,
 			ModTime: time.Unix(sourceDateEpoch, 0),
 			Format:  tar.FormatPAX,
@@ -95,13 +95,13 @@ func (p placement) write(w *tar.Writer) error {
 			return w.WriteHeader(header)
 		case info.Mode().IsRegular():
 			header.Typeflag, header.Size = tar.TypeReg, info.Size()
-			if p.executable(name) {
+			if p.Executable(name) {
 				header.Mode = 0o755
 			}
 			if err := w.WriteHeader(header); err != nil {
 				return err
 			}
-			return copyFile(w, file)
+			return CopyFile(w, file)
 		default:
 			return fmt.Errorf("%s is neither a file nor a folder", file)
 		}
