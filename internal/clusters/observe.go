@@ -12,7 +12,6 @@ import (
 // A State is what the nodes of a cluster say of themselves. What could not be read has no entry.
 type State struct {
 	Nodes map[string]talos.Observation // by name
-	Kept  map[string][]talos.Kept      // the configuration that a node has, as it may be recorded
 
 	// Changes are the differences between the configuration that a node has and the one that it is to have.
 	Changes map[string][]talos.Change
@@ -20,7 +19,7 @@ type State struct {
 
 // Observe asks all nodes at once, and compares their configurations with the wanted ones.
 func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, error) {
-	s := State{Nodes: map[string]talos.Observation{}, Kept: map[string][]talos.Kept{}, Changes: map[string][]talos.Change{}}
+	s := State{Nodes: map[string]talos.Observation{}, Changes: map[string][]talos.Change{}}
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	for _, n := range c.Spec.Nodes {
@@ -46,7 +45,7 @@ func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, err
 			continue // unknown
 		}
 		kept := talos.Keep(has, c.digestKey(), c.Mask.String)
-		s.Kept[n.Name], s.Changes[n.Name] = kept, talos.Compare(kept, wanted, c.digestKey())
+		s.Changes[n.Name] = talos.Compare(kept, wanted, c.digestKey())
 	}
 	return s, ctx.Err()
 }

@@ -37,18 +37,15 @@ type NodePlan struct {
 // secrets of the machines. Otherwise, and for a node that does not answer, it compares with the record of the
 // last apply.
 func (c *Cluster) Plan(ctx context.Context) (*Plan, error) {
+	last, unreadable := c.readRecord(ctx)
 	s, err := c.ask(ctx)
 	if err != nil {
 		return nil, err
 	}
-	last, key, err := c.readRecord(ctx)
-	if err != nil && slices.ContainsFunc(c.Spec.Nodes, func(n cluster.Node) bool { return !s.knows(n) }) {
-		return nil, err
+	if unreadable != nil && slices.ContainsFunc(c.Spec.Nodes, func(n cluster.Node) bool { return !s.knows(n) }) {
+		return nil, unreadable
 	}
 	p := &Plan{key: c.digestKey()}
-	if key != "" {
-		p.key = key
-	}
 	var unasked []string
 	for _, n := range c.Spec.Nodes {
 		node := NodePlan{Node: n}
@@ -63,7 +60,7 @@ func (c *Cluster) Plan(ctx context.Context) (*Plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			node.Changes = talos.Compare(was.Settings, wanted, key)
+			node.Changes = talos.Compare(was.Settings, wanted, p.key)
 			node.Restarts = talos.Restarts(was.Talos, node.Changes)
 			unasked = append(unasked, n.Name)
 		default:

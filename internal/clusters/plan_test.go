@@ -150,6 +150,7 @@ func TestRecord(t *testing.T) {
 	if !json.Valid(data) || len(data) > 2*20_000 {
 		t.Errorf("it has %d bytes", len(data))
 	}
+	t.Logf("%d bytes for two nodes", len(data))
 	again := func() error {
 		_, err := (&clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Listed: true}).Plan(t.Context())
 		return err
@@ -170,6 +171,26 @@ func TestRecord(t *testing.T) {
 	for _, text := range []string{"", "{}", `{"version":2}`, "[]"} {
 		must.Do(t, s.desk.Store.Write(t.Context(), key, []byte(text)))
 		must.Refuse(t, again(), "is not a record of this version", "dagger call cluster plan --env=test")
+	}
+}
+
+// After a new passphrase of the state, a plan can be applied whoever made it. The record is then under that
+// passphrase alone.
+func TestReviewedAfterRotation(t *testing.T) {
+	for _, withSecrets := range []bool{false, true} {
+		s := newSite(t, 1, "v1.14.1")
+		s.desk.Credentials = map[string]string{state.Passphrase: testkit.Passphrase}
+		must.Do(t, s.roll(every...).Do(t.Context()))
+		const other = "Tz8-2nQwR5yHk7VdGm3jXb9LcPs4"
+		s.desk.Credentials = map[string]string{state.Passphrase: other, state.PreviousPassphrase: testkit.Passphrase}
+		s.patch(t, "machine: {sysctls: {a: b}, certSANs: [a.example.org]}\n")
+		p := s.planned(t, withSecrets)
+		must.Do(t, s.review(t, p).Do(t.Context()))
+		s.asWanted(t)
+		s.desk.Credentials = map[string]string{state.Passphrase: other}
+		if got := describe(s.same(t)); got != "" {
+			t.Errorf("the plan is %q", got)
+		}
 	}
 }
 

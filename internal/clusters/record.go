@@ -66,38 +66,46 @@ func (c *Cluster) keyCalled(id string) string {
 	return ""
 }
 
-// readRecord returns the record, which is empty if there is none, and the key of its digests.
-func (c *Cluster) readRecord(ctx context.Context) (last record, key string, err error) {
+// readRecord returns the record, which is empty if there is none. From then on, digests are made under its key.
+func (c *Cluster) readRecord(ctx context.Context) (last record, err error) {
 	if c.Store == nil {
-		return record{}, "", nil
+		return record{}, nil
 	}
 	data, err := c.Store.Read(ctx, recordKey(c.Run))
 	if errors.Is(err, state.ErrNone) {
-		return record{}, "", nil
+		return record{}, nil
 	}
 	if err != nil {
-		return record{}, "", fmt.Errorf("read the record of the cluster: %w", err)
+		return record{}, fmt.Errorf("read the record of the cluster: %w", err)
 	}
 	again := "dagger call cluster plan --env=" + c.Env + "   # by somebody whose key opens " + cluster.SecretsFile(c.Env) + ": it asks the nodes"
 	if json.Unmarshal(data, &last) != nil || last.Version != 1 {
-		return record{}, "", fault.Refuse(again, "it is unknown how the nodes are configured: %s in %s is not a record of this version", recordKey(c.Run), c.Store.Name())
+		return record{}, fault.Refuse(again, "it is unknown how the nodes are configured: %s in %s is not a record of this version", recordKey(c.Run), c.Store.Name())
 	}
-	if key = c.keyCalled(last.Key); key == "" {
-		return record{}, "", fault.Refuse(again, "it is unknown how the nodes are configured: their record was made under another passphrase of the state")
+	key := c.keyCalled(last.Key)
+	if key == "" {
+		return record{}, fault.Refuse(again, "it is unknown how the nodes are configured: their record was made under another passphrase of the state")
 	}
-	return last, key, nil
+	c.key = key
+	return last, nil
 }
 
-// remember stores the record. Without it, the next plan shows more changes than there are: that is no reason
-// for an apply to fail.
+// remember stores the record, under the passphrase of now. Without it, the next plan shows more changes than
+// there are: that is no reason for an apply to fail.
 func (c *Cluster) remember(ctx context.Context, s State) {
-	now := record{Version: 1, Key: identity(c.digestKey()), Run: c.ID, Ended: time.Now().UTC(), Nodes: map[string]recorded{}}
-	last, key, err := c.readRecord(ctx)
+	last, err := c.readRecord(ctx)
+	key := derived(c.Credentials[state.Passphrase])
+	now := record{Version: 1, Key: identity(key), Run: c.ID, Ended: time.Now().UTC(), Nodes: map[string]recorded{}}
 	for _, n := range c.Spec.Nodes {
-		if kept, known := s.Kept[n.Name]; known {
-			now.Nodes[n.Name] = recorded{s.Nodes[n.Name].Version, kept}
-		} else if was, there := last.Nodes[n.Name]; there && err == nil && key == c.digestKey() {
+		o := s.Nodes[n.Name]
+		if was, there := last.Nodes[n.Name]; there && err == nil && last.Key == now.Key {
 			now.Nodes[n.Name] = was
+		}
+		if o.Config == nil {
+			continue
+		}
+		if has, err := talos.Settings(o.Config); err == nil {
+			now.Nodes[n.Name] = recorded{o.Version, talos.Keep(has, key, c.Mask.String)}
 		}
 	}
 	data, err := json.Marshal(now)
