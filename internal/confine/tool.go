@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,18 +44,20 @@ func (t Tool) Run(ctx context.Context, stdout io.Writer, args ...string) (int, e
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.Dir, stdout, t.Stderr
 	cmd.Env = append(cmd.Env, t.Env...)
 	ended := make(chan struct{})
+	var insisting sync.WaitGroup
 	cmd.Cancel = func() error {
 		switch {
 		case errors.Is(context.Cause(ctx), ErrKill):
 			return signal(cmd, syscall.SIGKILL)
 		case t.Group:
-			go insist(cmd, ended)
+			insisting.Go(func() { insist(cmd, ended) })
 			return signal(cmd, syscall.SIGINT)
 		}
 		return cmd.Process.Signal(os.Interrupt)
 	}
 	err := Run(cmd)
 	close(ended)
+	insisting.Wait() // it sends no signal after the return: another process may have the ID by then
 	if cmd.ProcessState == nil {
 		return 0, fmt.Errorf("%s was %w: %s: %w", t.Name, ErrNotStarted, args[0], err)
 	}
