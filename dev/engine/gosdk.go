@@ -95,7 +95,7 @@ func (s settings) warm(ctx context.Context, root string, layers []string) error 
 		return err
 	}
 	for _, layer := range layers {
-		if _, err := build.Output(exec.CommandContext(ctx, "tar", "-C", root, "-xf", layer)); err != nil {
+		if err := build.Unpack(ctx, layer, root); err != nil {
 			return err
 		}
 	}

@@ -58,12 +58,10 @@ const (
 )
 
 // checkRoom refuses a disk that would fill up halfway.
-func (s settings) checkRoom() error {
+func (s settings) checkRoom(builds bool) error {
 	need := roomToStart
-	for _, p := range s.all() {
-		if !s.cache.Have(p) {
-			need = roomToBuild
-		}
+	if builds {
+		need = roomToBuild
 	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(string(s.cache), &stat); err != nil {

@@ -30,6 +30,11 @@ const usage = `usage: engine VERB
   env     print the export lines that connect a shell to the engine
   clean   stop the engine and delete the cache folder
 
+  cluster        build Talos nodes if they are not built, and switch on cp-1 and worker-1 beside the engine
+  node on NAME   switch a node on: cp-1 to cp-9, worker-1 to worker-9
+  node off NAME  cut its power; its disk stays as it is
+  node wipe NAME cut its power and empty its disk
+
 settings, from the environment:
   SLIPWAY_CACHE_DIR      cache of built files     (default: ~/.cache/slipway)
   SLIPWAY_RUN_DIR        the running engine       (default: /run/slipway)
@@ -52,13 +57,16 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) != 1 {
-		fmt.Fprint(os.Stderr, usage)
-		return console.Refuse("run `make help` for the usual commands", "expected one verb, got %d arguments", len(args))
-	}
 	s, err := readSettings()
 	if err != nil {
 		return err
+	}
+	if len(args) == 3 && args[0] == "node" {
+		return node(ctx, s, args[1], args[2])
+	}
+	if len(args) != 1 {
+		fmt.Fprint(os.Stderr, usage)
+		return console.Refuse("run `make help` for the usual commands", "expected one verb, got %d arguments", len(args))
 	}
 	switch args[0] {
 	case "up":
@@ -73,6 +81,8 @@ func run(ctx context.Context, args []string) error {
 		return printEnv(ctx, s)
 	case "clean":
 		return clean(ctx, s)
+	case "cluster":
+		return startCluster(ctx, s)
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return console.Refuse("run `make help` for the usual commands", "unknown verb %q", args[0])

@@ -8,12 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"slipway/dev/engine/container"
 )
 
 // nameserver is the address at which pasta responds for the host's resolver, even if that only
@@ -31,10 +32,7 @@ func (s settings) pastaPID() string { return filepath.Join(s.run, "pasta.pid") }
 // most of the data sent over more than a few parallel connections (measured with 16: 35 of 36
 // downloads failed; with this one, none).
 func (s settings) startNetwork(ctx context.Context, root string) error {
-	if err := os.WriteFile(s.netns(), nil, 0o600); err != nil {
-		return err
-	}
-	if err := newNetworkNamespace(s.netns()); err != nil {
+	if err := container.NewNetwork(s.netns()); err != nil {
 		return fmt.Errorf("create a network namespace: %w", err)
 	}
 	port := strconv.Itoa(s.port) + ":" + registryPort
@@ -50,21 +48,6 @@ func (s settings) startNetwork(ctx context.Context, root string) error {
 	return nil
 }
 
-// newNetworkNamespace creates a namespace and keeps it alive with a mount at path.
-func newNetworkNamespace(path string) error {
-	result := make(chan error)
-	go func() {
-		// Never unlocked, so that the thread ends with this goroutine.
-		runtime.LockOSThread()
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			result <- err
-			return
-		}
-		result <- unix.Mount("/proc/thread-self/ns/net", path, "", unix.MS_BIND, "")
-	}()
-	return <-result
-}
-
 // stopNetwork ends pasta and removes the namespace.
 func (s settings) stopNetwork() error {
 	if pid, ok := s.pasta(); ok {
@@ -77,7 +60,7 @@ func (s settings) stopNetwork() error {
 			}
 		}
 	}
-	return unmount(s.netns())
+	return container.Unmount(s.netns())
 }
 
 // pasta returns the process that we started, if it is alive and still the same.

@@ -24,7 +24,7 @@ type settings struct {
 // engine's root.
 func (s settings) socket() string     { return filepath.Join(s.run, "socket", "engine.sock") }
 func (s settings) runnerHost() string { return "unix://" + s.socket() }
-func (s settings) logFile() string    { return filepath.Join(s.run, "engine.log") }
+func (s settings) logFile() string    { return s.engine().Log() }
 
 // The parts of the cache that other programs use.
 func (s settings) bin() string       { return s.cache.Path("bin") }

@@ -118,32 +118,15 @@ func (s settings) engineAnswers(ctx context.Context) bool {
 // build makes or checks every product, two at a time: one mostly compiles while the other mostly
 // downloads.
 func (s settings) build(ctx context.Context) error {
-	// This also deletes what a killed run left, whose last commands may still be ending.
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		err := os.RemoveAll(s.cache.Scratch())
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			return err
-		}
+	if err := s.emptyScratch(); err != nil {
+		return err
 	}
-	for _, dir := range []string{s.cache.Products(), s.cache.Scratch()} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := s.checkRoom(); err != nil {
+	missing := s.missing(s.all())
+	if err := s.checkRoom(len(missing) > 0); err != nil {
 		return err
 	}
 	if err := s.checkPort(ctx); err != nil {
 		return err
-	}
-	var missing []string
-	for _, p := range s.all() {
-		if !s.cache.Have(p) {
-			missing = append(missing, p.Name)
-		}
 	}
 	if len(missing) > 0 {
 		console.Say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
@@ -165,13 +148,32 @@ func (s settings) build(ctx context.Context) error {
 	return errors.Join(lanes.Wait(), os.RemoveAll(s.cache.Scratch()))
 }
 
+// emptyScratch deletes what a killed run left, whose last commands may still be ending.
+func (s settings) emptyScratch() error {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		err := os.RemoveAll(s.cache.Scratch())
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return err
+		}
+	}
+	for _, dir := range []string{s.cache.Products(), s.cache.Scratch()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // restart replaces a running engine, or the remains of a crash, with a new engine.
 func (s settings) restart(ctx context.Context) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
 	done := console.During("start the engine")
-	c, err := s.container(ctx)
+	e, err := s.engineSpec(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,12 +181,12 @@ func (s settings) restart(ctx context.Context) error {
 	if err := os.RemoveAll(s.cache.Path("registry")); err != nil {
 		return err
 	}
-	if err := s.start(ctx, c); err != nil {
+	if err := s.start(ctx, e); err != nil {
 		return errors.Join(err, s.stop(ctx))
 	}
 	for end := time.Now().Add(time.Minute); !s.engineAnswers(ctx) || !s.registryAnswers(ctx); time.Sleep(100 * time.Millisecond) {
 		if !s.running(ctx) || time.Now().After(end) {
-			err := fmt.Errorf("the engine did not come up; the end of its log:\n  %s", s.lastOfLog())
+			err := fmt.Errorf("the engine did not come up; the end of its log:\n  %s", s.engine().LastOfLog())
 			return errors.Join(err, s.stop(ctx))
 		}
 		if ctx.Err() != nil {
@@ -195,36 +197,36 @@ func (s settings) restart(ctx context.Context) error {
 	return nil
 }
 
-// container returns everything the engine is started with.
-func (s settings) container(ctx context.Context) (container, error) {
+// engineSpec returns everything the engine is started with.
+func (s settings) engineSpec(ctx context.Context) (engineSpec, error) {
 	programs, err := s.cache.Ensure(ctx, s.dagger())
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	if err := s.linkCLI(programs); err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	root, err := s.cache.Ensure(ctx, s.engineRoot())
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	sdk, err := s.cache.Ensure(ctx, s.goSDK())
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	index, err := layout.ImageIndexFromPath(sdk)
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	manifest, err := index.IndexManifest()
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
 	proxy, err := s.cache.GoCommand(ctx, string(s.cache), nil, "env", "GOPROXY")
 	if err != nil {
-		return container{}, err
+		return engineSpec{}, err
 	}
-	return container{
+	return engineSpec{
 		root:    root,
 		content: sdk,
 		env: []string{

@@ -27,12 +27,12 @@ func (i Image) DebianRoot(c Cache) Product {
 		Name:   "debian-" + i.Root,
 		Inputs: append([]string{"debian root 1"}, DebianInputs(i.Packages, i.debianOptions()...)...),
 		Make: func(ctx context.Context, dir string) error {
-			return c.Debian(ctx, filepath.Join(dir, debianArchive), i.Packages, i.debianOptions()...)
+			return c.Debian(ctx, filepath.Join(dir, DebianArchive), i.Packages, i.debianOptions()...)
 		},
 	}
 }
 
-const debianArchive = "root.tar"
+const DebianArchive = "root.tar"
 
 // appFiles lists the files of a program of ours, by their paths in its folder, without its tests,
 // its documentation and what npm may have left there.

@@ -55,3 +55,9 @@ func (c Cache) Debian(ctx context.Context, target string, packages []string, opt
 	_, err = Output(cmd)
 	return err
 }
+
+// Unpack extracts the archive into dir.
+func Unpack(ctx context.Context, archive, dir string) error {
+	_, err := Output(exec.CommandContext(ctx, "tar", "-C", dir, "-xf", archive))
+	return err
+}

@@ -39,6 +39,7 @@ type GoProgram struct {
 	Module   GoModule
 	Packages []string // relative to the module, such as ./cmd/tofu
 	LDFlags  string   // besides -s -w
+	Tags     string   // build tags, with commas
 
 	// For a module that does not build as the proxy serves it, because modules nested in its
 	// repository are missing:
@@ -69,6 +70,9 @@ func (p Patch) apply(dir string) error {
 func (g GoProgram) Inputs() []string {
 	in := []string{GoVersion, g.Module.String(), g.Module.Sum, g.LDFlags}
 	in = slices.Concat(in, g.Packages, g.ModEdits, g.Sums)
+	if g.Tags != "" {
+		in = append(in, "tags "+g.Tags)
+	}
 	for _, path := range slices.Sorted(maps.Keys(g.Files)) {
 		in = append(in, path, g.Files[path])
 	}
@@ -97,13 +101,13 @@ func (g GoProgram) Build(ctx context.Context, c Cache, dir string) error {
 	}
 	if g.ModEdits != nil || g.Files != nil || g.Patches != nil {
 		// A fixed path, so that an interrupted build finds its objects again.
-		work := filepath.Join(c.Scratch(), filepath.Base(g.Module.Path))
+		work := filepath.Join(c.Scratch(), strings.ReplaceAll(g.Module.Path, "/", "-"))
 		if err := g.adapt(ctx, c, source, work); err != nil {
 			return err
 		}
 		source = work
 	}
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags=-s -w " + g.LDFlags, "-o", dir + "/"}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-tags=" + g.Tags, "-ldflags=-s -w " + g.LDFlags, "-o", dir + "/"}
 	_, err = c.GoCommand(ctx, source, nil, append(args, g.Packages...)...)
 	return err
 }

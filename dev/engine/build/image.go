@@ -23,6 +23,7 @@ type Image struct {
 	Packages  []string // … with these packages
 	GoRoot    bool     // with the Go toolchain at /usr/local/go
 	Programs  []PlacedProgram
+	Files     []PlacedFile
 	Env       []string
 
 	Root   string    // name of the Debian root if several images have it
@@ -37,6 +38,12 @@ type PlacedProgram struct {
 	At string
 }
 
+// A PlacedFile is a program in another product, and its path.
+type PlacedFile struct {
+	From     Product
+	Name, At string
+}
+
 // Product returns the image as an OCI layout. Its program of ours, if it has one, is in the repository.
 func (i Image) Product(c Cache, repository string) Product {
 	inputs := slices.Concat([]string{"image 2"}, i.Env)
@@ -49,11 +56,14 @@ func (i Image) Product(c Cache, repository string) Product {
 	for _, p := range i.Programs {
 		inputs = append(append(inputs, p.At), p.Inputs()...)
 	}
+	for _, f := range i.Files {
+		inputs = append(inputs, f.From.Key(), f.Name, f.At)
+	}
 	config := i.Config
 	if i.Env != nil {
 		config = v1.Config{Env: i.Env}
 	}
-	if i.Config.Cmd != nil {
+	if i.Config.Cmd != nil || i.Config.Entrypoint != nil {
 		inputs = append(inputs, fmt.Sprintf("%+v", i.Config))
 	}
 	if i.App != "" {
@@ -80,7 +90,7 @@ func (i Image) layers(ctx context.Context, c Cache, repository, scratch string) 
 		if err != nil {
 			return nil, err
 		}
-		archives = append(archives, filepath.Join(shared, debianArchive))
+		archives = append(archives, filepath.Join(shared, DebianArchive))
 	case i.Debian:
 		if err := c.Debian(ctx, next("debian"), i.Packages, i.debianOptions()...); err != nil {
 			return nil, err
@@ -103,6 +113,15 @@ func (i Image) layers(ctx context.Context, c Cache, repository, scratch string) 
 		}
 		built := filepath.Join(scratch, p.name())
 		if err := WriteLayer(next(p.name()+"-layer"), Placement{built, p.At, Always}); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range i.Files {
+		from, err := c.Ensure(ctx, f.From)
+		if err != nil {
+			return nil, err
+		}
+		if err := WriteLayer(next(f.Name+"-layer"), Placement{filepath.Join(from, f.Name), f.At, Always}); err != nil {
 			return nil, err
 		}
 	}
