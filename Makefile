@@ -21,6 +21,9 @@ up: engine ## Take this machine from nothing to environment local, deployed and 
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up
 
+cluster: engine ## Run two Talos nodes beside the engine; builds them first, which takes half an hour
+	@$(ENGINE) cluster
+
 env: $(ENGINE) ## Print the lines that point a shell at the engine
 	@$(ENGINE) env
 
@@ -59,4 +62,4 @@ tools: engine
 $(ENGINE): dev/engine/go.mod dev/engine/go.sum $(wildcard dev/engine/*.go dev/engine/*/*.go)
 	@go build -C dev/engine -buildvcs=false -o ../../$@ .
 
-.PHONY: help up engine env status logs down clean test test-all tools kills mutants bench
+.PHONY: help up engine cluster env status logs down clean test test-all tools kills mutants bench
