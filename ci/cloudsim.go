@@ -29,12 +29,15 @@ func (m *Slipway) Cloudsim(ctx context.Context) (*dagger.Service, error) {
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"cloudsim", "--data=/data", "--dns=:53"}}), nil
 }
 
-// simulated is the environment that runs on the simulated cloud.
-const simulated = "local"
+// simulated is the environment that runs on the simulated cloud. Environment besideEngine has only its state there.
+const (
+	simulated    = "local"
+	besideEngine = "cluster-local"
+)
 
-// bindCloud lets a command on the simulated environment reach its cloud.
+// bindCloud lets a command on these environments reach the cloud.
 func (m *Slipway) bindCloud(ctx context.Context, t *target) error {
-	if t.env != simulated {
+	if t.env != simulated && t.env != besideEngine {
 		return nil
 	}
 	cloudsim, err := m.Cloudsim(ctx)

@@ -193,6 +193,24 @@ func TestBlackBoxClusterUp(t *testing.T) {
 	h.asWanted()
 }
 
+// An environment with a cluster can do without layers.
+func TestBlackBoxClusterAlone(t *testing.T) {
+	h := newHome(t, 3)
+	must.Do(t, os.Remove(filepath.Join(h.dir, "environments/test/main.tf")))
+	h.run("plan").must(t, run.BadInput).says(t, `layer "." has no .tf file in environments/test`)
+	h.write("environments/test/environment.yaml", "layers: []\n"+readFile(t, filepath.Join(h.dir, "environments/test/environment.yaml")))
+	h.run("up").must(t, run.Done).says(t, "cluster    3 changed")
+	h.asWanted()
+	h.tune("20")
+	h.run("plan").must(t, run.Changes).says(t, "cluster.yaml: Plan: 3 to update.")
+	h.run("apply").must(t, run.Done).says(t, "node-0: 1 setting changed\n")
+	h.run("recover").must(t, run.Done)
+	h.run("drift").must(t, run.Done)
+	h.run("destroy", confirm).must(t, run.Done)
+	must.Do(t, os.Remove(filepath.Join(h.dir, "environments/test/cluster.yaml")))
+	h.run("plan").must(t, run.BadInput).says(t, "layers is empty, and environments/test has no cluster.yaml either")
+}
+
 // reviewed makes the environment a protected one with a reviewer, and with credentials for plans that do not
 // open the secrets of the machines.
 func (h *home) reviewed() (by, sign func(*call)) {

@@ -109,6 +109,14 @@ func loopback(host string) bool {
 }
 
 func (s *source) checkLayers(repository fs.FS, e *Environment) error {
+	if len(e.Layers) == 0 {
+		const at = "layers"
+		_, there, err := s.Find(repository, at, "environments/"+e.Name+"/cluster.yaml")
+		if err == nil && !there {
+			err = s.Refuse(at, s.Edit("name its root modules, or delete layers: if the folder itself is the only one"), "layers is empty, and environments/%s has no cluster.yaml either", e.Name)
+		}
+		return err
+	}
 	seen := map[string]bool{}
 	for i, layer := range e.Layers {
 		at := fmt.Sprintf("layers[%d]", i)

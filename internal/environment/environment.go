@@ -25,7 +25,7 @@ type Environment struct {
 	Credentials []string `yaml:"credentials" json:"credentials,omitempty" jsonschema:"minItems=1,description=Names of SOPS files: credentials/<name>.enc.env (or .yaml or .json). A later one wins"`
 	Plan        *Plan    `yaml:"plan" json:"plan,omitempty" jsonschema:"description=Credentials for the stages that only read: plan; drift; output; status and state-list. Default: the credentials above"`
 	Reviewers   []string `yaml:"reviewers" json:"reviewers,omitempty" jsonschema:"minItems=1,description=Public SSH keys with names: a protected environment only applies a plan that one of them has signed"`
-	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"minItems=1,description=Root modules in apply order; each has its own state. Default: the folder itself is the only layer"`
+	Layers      []Layer  `yaml:"layers" json:"layers,omitempty" jsonschema:"description=Root modules in apply order; each has its own state. Empty: there is only a cluster. Default: the folder itself is the only layer"`
 	State       State    `yaml:"state" json:"state" jsonschema:"description=Where the states are kept"`
 	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run besides OpenTofu and known providers. Default: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage. Default: none"`
@@ -250,7 +250,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	}
 	s := &source{settings.Source{
 		Path: "environments/" + name + "/environment.yaml", Check: listCommand, Secrets: "credentials/" + name + ".enc.env",
-		Least: "`state:`; the keys are in environments/environment.schema.json",
+		Least: "`state:`; the keys are in environments/environment.schema.json", Empty: "layers",
 	}}
 	mode, there, err := s.Find(repository, "", s.Path)
 	if err != nil {
@@ -267,7 +267,7 @@ func Load(repository fs.FS, name string) (*Environment, error) {
 	if err := s.Decode(data, e); err != nil {
 		return nil, err
 	}
-	if len(e.Layers) == 0 {
+	if !s.Has("layers") {
 		e.Layers = []Layer{{Path: "."}}
 	}
 	return e, s.check(repository, e)

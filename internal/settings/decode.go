@@ -25,6 +25,7 @@ type Source struct {
 	Secrets string // the credentials file that hints name
 	Least   string // what it has to contain at least, and where its keys are listed
 	Output  bool   // it is an output of a layer, which has no lines
+	Empty   string // the only list that may be empty
 
 	lines map[string]int // by path of the value, such as state.s3.bucket or layers[0]
 }
@@ -134,7 +135,7 @@ func (s *Source) value(node *yaml.Node, line int, at string, into reflect.Value)
 }
 
 func (s *Source) list(node *yaml.Node, line int, at string, into reflect.Value) error {
-	if len(node.Content) == 0 {
+	if len(node.Content) == 0 && at != s.Empty {
 		return s.refuseLine(line, s.Edit("name at least one, or delete the line"), "%s is an empty list", at)
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(node.Content), len(node.Content)))
