@@ -88,6 +88,15 @@ func (r Rack) start(ctx context.Context, name, root string, address netip.Addr) 
 	if err := c.Mount(root, r.folder(name)); err != nil {
 		return err
 	}
+	for path, text := range map[string]string{
+		"etc/hostname":    name + "\n",
+		"etc/hosts":       fmt.Sprintf("127.0.0.1 localhost\n%s %s\n", address, name),
+		"etc/resolv.conf": "nameserver " + gateway.String() + "\n",
+	} {
+		if err := build.WriteFile(filepath.Join(c.Root(), path), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
 	if err := container.NewNetwork(r.netns(name)); err != nil {
 		return err
 	}
@@ -113,19 +122,8 @@ func (r Rack) makeDisk(name, root string, address netip.Addr) error {
 			return err
 		}
 	}
-	files := map[string]string{
-		"hostname":    name + "\n",
-		"hosts":       fmt.Sprintf("127.0.0.1 localhost\n%s %s\n", address, name),
-		"resolv.conf": "nameserver " + gateway.String() + "\n",
-
-		"etc/cni/net.d/10-bridge.conflist": fmt.Sprintf(cniConfig, pods(address)),
-	}
-	for path, text := range files {
-		if err := build.WriteFile(filepath.Join(r.disk(name), path), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	config := fmt.Sprintf(cniConfig, pods(address))
+	return build.WriteFile(filepath.Join(r.disk(name), cniFolder, "10-bridge.conflist"), []byte(config), 0o644)
 }
 
 // copyFolder copies a folder into a new one, in one step.
@@ -158,9 +156,6 @@ func (r Rack) spec(name string) (*specs.Spec, error) {
 	}
 	for _, v := range volumes {
 		mounts = append(mounts, container.Bind(filepath.Join(r.disk(name), v), "/"+v, "rw"))
-	}
-	for _, file := range []string{"hostname", "hosts", "resolv.conf"} {
-		mounts = append(mounts, container.Bind(filepath.Join(r.disk(name), file), "/etc/"+file, "rw"))
 	}
 	devices := []string{"/dev/kmsg", "/dev/fuse", "/dev/net/tun", "/dev/loop-control"}
 	for i := range 8 {

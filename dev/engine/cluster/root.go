@@ -26,7 +26,7 @@ func (m Maker) root() build.Product {
 	debian, machined, containerd, inside := m.debian().DebianRoot(m.Cache), m.machined(), m.containerd(), m.inside()
 	return build.Product{
 		Name:   "talos-root",
-		Inputs: []string{"talos root 1", debian.Key(), machined.Key(), containerd.Key(), inside.Key(), fmt.Sprint(rootFolders, rootFiles, rootLinks, talosFiles)},
+		Inputs: []string{"talos root 2", debian.Key(), machined.Key(), containerd.Key(), inside.Key(), fmt.Sprint(rootFolders, rootFiles, rootLinks, talosFiles)},
 		Make: func(ctx context.Context, dir string) error {
 			for _, step := range []func(context.Context, string) error{m.unpackDebian, m.placePrograms, m.placeTalosFiles, placeOwnFiles} {
 				if err := step(ctx, dir); err != nil {
@@ -61,7 +61,11 @@ func (m Maker) placePrograms(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := build.Install(filepath.Join(from, p.name), filepath.Join(dir, p.at), 0o755); err != nil {
+		at := filepath.Join(dir, p.at)
+		if err := os.RemoveAll(at); err != nil { // Debian's runc is a link there, to the program that ours runs
+			return err
+		}
+		if err := build.Install(filepath.Join(from, p.name), at, 0o755); err != nil {
 			return err
 		}
 	}
@@ -94,17 +98,22 @@ func (m Maker) placeTalosFiles(ctx context.Context, dir string) error {
 	return nil
 }
 
+// cniFolder has the configuration of a node's CNI.
+const cniFolder = "opt/cni/net.d"
+
 // rootFolders and rootFiles are there because Talos mounts something at each of them.
 var (
 	rootFolders = []string{
 		".extra", "boot/EFI", "mnt", "opt/cni/bin", "opt/containerd/bin", "opt/containerd/lib", "system/state", "usr/etc",
 		"usr/lib/firmware", "usr/lib/modules", "usr/libexec/kubernetes", "usr/local/lib/kubelet/credentialproviders",
 		"usr/local/share", "usr/share/spdx", "usr/share/zoneinfo/Etc",
-		"etc/cni/net.d", "etc/containerd", "etc/cri/conf.d/hosts", "etc/iscsi", "etc/kubernetes/manifests", "etc/lvm", "etc/nvme",
+		"etc/cni", "etc/containerd", "etc/cri/conf.d/hosts", "etc/iscsi", "etc/kubernetes/manifests", "etc/lvm", "etc/nvme",
 		"etc/selinux/targeted/contexts/files", "etc/ssl/certs",
 	}
 	rootFiles = map[string]string{
 		"etc/os-release": fmt.Sprintf("NAME=\"Talos\"\nID=talos\nVERSION_ID=%[1]s\nPRETTY_NAME=\"Talos (%[1]s)\"\n", TalosVersion),
+		// Talos begins with an empty /etc/cni whenever it starts.
+		"etc/cri/conf.d/05-cni.part": "[plugins.\"io.containerd.cri.v1.runtime\".cni]\n  conf_dir = \"/" + cniFolder + "\"\n",
 		// By this, Talos knows that it runs in a container.
 		"usr/etc/in-container": "true\n",
 

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // removeGroups deletes the control groups that the container's processes created below its own and runc
@@ -35,12 +38,25 @@ func (c Container) removeGroups() error {
 			return err
 		}
 		for i := len(dirs) - 1; i >= 0; i-- {
-			if err := os.Remove(dirs[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := removeGroup(dirs[i]); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// removeGroup deletes a control group, once the last of its processes, which are killed, has ended.
+func removeGroup(dir string) error {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		err := os.Remove(dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // ownGroups lists the folders of this process's control groups.

@@ -22,6 +22,7 @@ func lower(args []string) error {
 			if s.Process != nil {
 				l.lower(s.Process)
 			}
+			withControlGroups(s.Mounts)
 		})
 	case slices.Contains(args, "exec"):
 		if path := option(args, "", "--process", "-p"); path != "" {
@@ -115,6 +116,16 @@ func (l limits) lower(p *specs.Process) {
 	for i, r := range p.Rlimits {
 		if r.Type == "RLIMIT_NOFILE" {
 			p.Rlimits[i].Hard, p.Rlimits[i].Soft = min(r.Hard, l.files), min(r.Soft, l.files)
+		}
+	}
+}
+
+// withControlGroups mounts the control groups of version 1, which are several mounts, together with their folder.
+// Talos mounts only one, as it is in version 2.
+func withControlGroups(mounts []specs.Mount) {
+	for _, m := range mounts {
+		if i := slices.Index(m.Options, "bind"); m.Source == "/sys/fs/cgroup" && i >= 0 {
+			m.Options[i] = "rbind"
 		}
 	}
 }

@@ -104,3 +104,18 @@ func TestLowerFails(t *testing.T) {
 		t.Error("a container with half a configuration is created")
 	}
 }
+
+// The kubelet sees the control groups of version 1, and other folders as before.
+func TestWithControlGroups(t *testing.T) {
+	mounts := []specs.Mount{
+		{Source: "/sys", Options: []string{"bind", "ro"}},
+		{Source: "/sys/fs/cgroup", Options: []string{"bind", "rw"}},
+		{Source: "/sys/fs/cgroup", Options: []string{"rw"}},
+	}
+	withControlGroups(mounts)
+	for i, want := range [][]string{{"bind", "ro"}, {"rbind", "rw"}, {"rw"}} {
+		if !slices.Equal(mounts[i].Options, want) {
+			t.Errorf("%s is mounted with %s", mounts[i].Source, mounts[i].Options)
+		}
+	}
+}
