@@ -50,7 +50,7 @@ var targets = []target{
 	{packages: []string{"internal/verify"}, files: []string{"https.go", "verify.go", "flow.go", "reboot.go", "tracker.go"}},
 	{packages: []string{"internal/fault"}},
 	{packages: []string{"internal/rollout"}},
-	{packages: []string{"internal/talos"}, files: []string{"diff.go", "settings.go", "shown.go", "bundle.go", "record.go", "foresee.go", "restart.go", "owner.go"}},
+	{packages: []string{"internal/talos"}, files: []string{"diff.go", "settings.go", "shown.go", "bundle.go", "record.go", "foresee.go", "restart.go", "owner.go", "login.go"}},
 	{packages: []string{"internal/clusters"}, files: []string{"plan.go", "record.go", "reviewed.go", "rollout.go", "observe.go"}},
 	{packages: []string{"internal/drift"}},
 	{packages: []string{"internal/openstack"}, files: []string{"find.go"}},
