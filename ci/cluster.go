@@ -145,3 +145,39 @@ func (c *Cluster) Logs(
 ) (string, error) {
 	return c.Slipway.call(ctx, env, "cluster-logs", "--node="+node, "--service="+service, fmt.Sprintf("--lines=%d", lines))
 }
+
+// Kubeconfig makes a kubeconfig for an administrator. `plaintext` prints it.
+//
+// +cache="never"
+func (c *Cluster) Kubeconfig(
+	ctx context.Context,
+	// Its fields are the arguments. In Go no argument can have the name `for`.
+	options struct {
+		// Folder below environments/.
+		Env string
+		// Lifetime of the certificate, from 1m to 168h.
+		//
+		// +default="8h"
+		For string
+	},
+) (*dagger.Secret, error) {
+	return c.login(ctx, options.Env, "cluster-kubeconfig", options.For)
+}
+
+// Talosconfig makes a talosconfig for an administrator. `plaintext` prints it.
+//
+// +cache="never"
+func (c *Cluster) Talosconfig(
+	ctx context.Context,
+	// Its fields are the arguments. In Go no argument can have the name `for`.
+	options struct {
+		// Folder below environments/.
+		Env string
+		// Lifetime of the certificate, from 1m to 168h.
+		//
+		// +default="8h"
+		For string
+	},
+) (*dagger.Secret, error) {
+	return c.login(ctx, options.Env, "cluster-talosconfig", options.For)
+}

@@ -148,8 +148,14 @@ func (m module) add(f *ast.FuncDecl) {
 	}
 	flags := map[string]bool{}
 	for _, p := range f.Type.Params.List {
-		for _, name := range p.Names {
-			flags[dashed(name.Name)] = true
+		fields := []*ast.Field{p}
+		if options, ok := p.Type.(*ast.StructType); ok {
+			fields = options.Fields.List // Dagger takes these as the parameters
+		}
+		for _, field := range fields {
+			for _, name := range field.Names {
+				flags[dashed(name.Name)] = true
+			}
 		}
 	}
 	returns := ""

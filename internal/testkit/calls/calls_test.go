@@ -21,6 +21,8 @@ func TestCheck(t *testing.T) {
 		"review it: dagger call plan --env=a --keep; then: dagger call apply --env=a --digest=sha256:…":  true,
 		"review it: dagger call plan --env=a --keep; then: dagger call apply --env=a --digests=sha256:…": false,
 		"sleep 46 && dagger call deploy --env=a   # if it was killed; otherwise wait until it ends":      true,
+		"(umask 077; dagger call cluster kubeconfig --env=a --for=8h plaintext >~/.kube/a)":              true,
+		"dagger call cluster kubeconfig --options=8h":                                                    false,
 	} {
 		if err := Check(hint); (err == nil) != ok {
 			t.Errorf("%s: %v", hint, err)

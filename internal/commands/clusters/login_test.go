@@ -1,0 +1,96 @@
+package clusters
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/nacl/box"
+
+	"slipway/internal/must"
+	"slipway/internal/run"
+)
+
+// logins are the commands that make one, by the name of its file.
+var logins = map[string]func(context.Context, *run.Run, loginFlags) error{
+	"kubeconfig":  func(_ context.Context, r *run.Run, l loginFlags) error { return makeKubeconfig(r, l) },
+	"talosconfig": makeTalosconfig,
+}
+
+// setting returns a value in base64 of a kubeconfig or talosconfig, decoded.
+func setting(t *testing.T, file []byte, names string) []byte {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^ +(?:` + names + `): (\S+)$`).FindSubmatch(file)
+	if found == nil {
+		t.Fatalf("there is no %s", names)
+	}
+	value, err := base64.StdEncoding.DecodeString(string(found[1]))
+	must.Do(t, err)
+	return value
+}
+
+// A login is left for the owner of the public key, and its key is masked.
+func TestLogin(t *testing.T) {
+	v := withCluster(t)
+	must.Do(t, makeSecrets(v.Run, "/nonexistent"))
+	commit(v)
+	must.Do(t, v.OpenCredentials())
+	public, private, err := box.GenerateKey(rand.Reader)
+	must.Do(t, err)
+	for name, login := range logins {
+		t.Run(name, func(t *testing.T) {
+			v.Out = t.TempDir()
+			v.Progress.Reset()
+			must.Do(t, login(t.Context(), v.Run, loginFlags{"90m", base64.StdEncoding.EncodeToString(public[:])}))
+			text, err := os.ReadFile(filepath.Join(v.Out, "sealed"))
+			must.Do(t, err)
+			sealed, err := base64.StdEncoding.DecodeString(string(text))
+			must.Do(t, err)
+			opened, ok := box.OpenAnonymous(nil, sealed, public, private)
+			if !ok {
+				t.Fatal("it does not open")
+			}
+			certificate, key := setting(t, opened, "client-certificate-data|crt"), setting(t, opened, "client-key-data|key")
+			pair, err := tls.X509KeyPair(certificate, key)
+			must.Do(t, err)
+			if valid := pair.Leaf.NotAfter.Sub(pair.Leaf.NotBefore); valid != 10*time.Second+90*time.Minute {
+				t.Errorf("it is valid for %s", valid)
+			}
+			if got, want := v.Progress.String(), "login to home: valid until "+pair.Leaf.NotAfter.Format(time.DateTime)+" UTC\n"; got != want {
+				t.Errorf("it says %q, not %q", got, want)
+			}
+			if text := strings.Split(string(key), "\n")[1]; strings.Contains(v.Mask.String(string(opened)+string(key)), text) {
+				t.Error("its key is not masked")
+			}
+		})
+	}
+}
+
+// A lifetime that is not one, or too short or too long, and a key that is not one are refused. Nothing is left.
+func TestLoginRefuses(t *testing.T) {
+	v := withCluster(t)
+	must.Do(t, v.OpenCredentials())
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for name, login := range logins {
+		hint := "dagger call cluster " + name + " --env=test --for=8h plaintext >~/." + map[string]string{"kubeconfig": "kube", "talosconfig": "talos"}[name] + "/test)"
+		for _, lifetime := range []string{"", "0", "0s", "-8h", "30s", "59.9s", "168h0m1s", "200h", "7d", "soon"} {
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key}), `--for is "`+lifetime+`", want a duration from 1m to 168h`, hint)
+		}
+		for _, to := range []string{"", "nobody", key[1:], key + key, key[:42] + "=="} {
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{"8h", to}), `--seal-to is "`+to+`", want 32 bytes in base64`, hint)
+		}
+		for _, lifetime := range []string{"1m", "168h"} {
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key}), "there is no file "+file, "dagger call -y cluster secrets --env=test")
+		}
+	}
+	if left, err := os.ReadDir(v.Out); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
