@@ -54,12 +54,21 @@ func TestBlackBoxCluster(t *testing.T) {
 	p.run("cluster-config").must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
 	p.run("plan").must(t, run.Changes).says(t, "cluster.yaml", "will be planned again when test has been applied")
 	p.run("plan", ofCluster).must(t, run.BadInput).says(t, "the cluster home has no nodes")
+	reader := newReader(t)
+	p.run("cluster-talosconfig", reader.sealTo).must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
+	if file := string(reader.open(t, p.run("cluster-kubeconfig", reader.sealTo).must(t, run.Done))); !strings.Contains(file, "server: https://10.0.0.10:6443\n") {
+		t.Error("without nodes, the kubeconfig has no server")
+	}
 	p.run("output", ofCluster).must(t, run.BadInput).says(t, `environment test has no layer "cluster.yaml"`)
 	p.run("apply", func(o *call) { o.OnlyLayer = "test" }).must(t, run.Done)
 	again := p.run("plan").must(t, run.Changes).says(t, "test: No changes.", "cluster.yaml: Plan: 1 to create.", "+   a\n        role: controlplane, address: 10.0.0.11, disk: /dev/sda\n")
 	shown := p.run("cluster-config", func(o *call) { o.add("--node=a") }).must(t, run.Done).
 		says(t, "a (controlplane, 10.0.0.11)\n", "machine.token: (hidden)\n", "machine.env.HTTPS_PROXY: (hidden)\n", "HostnameConfig: hostname: a\n")
 	p.run("cluster-config", func(o *call) { o.add("--node=b") }).must(t, run.BadInput).says(t, `cluster home has no node "b"`, "hint: the nodes of test are a")
+
+	if file := string(reader.open(t, p.run("cluster-talosconfig", reader.sealTo).must(t, run.Done))); !strings.Contains(file, "endpoints:\n            - 10.0.0.11\n") {
+		t.Error("the talosconfig does not name the node that a layer lists")
+	}
 
 	canaries := clusterCanaries(p)
 	for stage, e := range map[string]ended{"cluster-secrets": made, "secrets-check": checked, "cluster-config": shown, "plan": again} {
