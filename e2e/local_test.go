@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -292,6 +293,7 @@ func TestLocal(t *testing.T) {
 	}
 
 	c.describeCluster(t)
+	c.login(t, "kubeconfig")
 
 	c.call(t, "destroy", "--env=local").refuses(t, "destroy deletes everything in environment local", "hint: dagger call destroy --env=local --confirm=local")
 	twice([2]string{"22 to delete", "No changes"}, "destroy", "--confirm=local")
@@ -670,6 +672,25 @@ func (c *checkout) describeCluster(t *testing.T) (all result) {
 	return all
 }
 
+// login makes a kubeconfig or talosconfig, as its name says, and prints it. It returns a line of the private key in it.
+func (c *checkout) login(t *testing.T, name string, global ...string) string {
+	t.Helper()
+	r := runIn(t, c.dir, nil, "dagger", append(append(global, c.args(t)...), "cluster", name, "--env=local", "--for=10m", "plaintext")...).must(t)
+	found := regexp.MustCompile(`(?m)^ +(?:client-key-data|key): (\S+)$`).FindStringSubmatch(r.stdout)
+	if found == nil {
+		t.Fatalf("the %s has no key", name)
+	}
+	key, err := base64.StdEncoding.DecodeString(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(key)
+	if block == nil || !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+		t.Fatalf("the key of the %s is not one", name)
+	}
+	return strings.Split(string(key), "\n")[1]
+}
+
 // machineSecrets returns the secrets of the cluster's machines, and of a key with several lines one of them.
 func (c *checkout) machineSecrets(t *testing.T) (values []string) {
 	t.Helper()
@@ -755,6 +776,8 @@ resource "terraform_data" "fails" {
 	for _, function := range []string{"secrets", "config", "plan", "status"} {
 		keep(runIn(t, c.dir, nil, "dagger", append(append([]string{"--debug"}, c.args(t)...), "--log=debug", "cluster", function, "--env=local")...).must(t))
 	}
+	keys := []string{c.login(t, "kubeconfig"), c.login(t, "talosconfig", "--debug")}
+	keep(c.call(t, "cluster", "kubeconfig", "--env=local", "--for=200h", "plaintext")).refuses(t, `--for is "200h"`, "hint: (umask 077; dagger call cluster kubeconfig")
 	keep(c.call(t, "destroy", "--env=local", "--confirm=local").must(t))
 
 	multiLine := strings.Split(multi, "\n")[1]
@@ -764,7 +787,7 @@ resource "terraform_data" "fails" {
 		t.Errorf("the console shows %q", secret)
 	}
 	t.Run("store", func(t *testing.T) {
-		for secret, files := range storedSecrets(t, used) {
+		for secret, files := range storedSecrets(t, append(used, keys...)) {
 			t.Errorf("the engine's store holds %q: %q", secret, files)
 		}
 	})
