@@ -11,6 +11,7 @@ import (
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -236,8 +237,11 @@ func (a *Access) config(ctx context.Context, c *client.Client) (config.Provider,
 		return nil, false, err
 	}
 	persistent, err := get(resources.PersistentID)
-	if err != nil {
+	if state.IsNotFoundError(err) {
 		return active.Provider(), false, nil // an old Talos has no such resource
+	}
+	if err != nil {
+		return nil, false, err
 	}
 	now, err := Settings(active.Provider())
 	if err != nil {

@@ -3,6 +3,8 @@ package talos_test
 import (
 	"crypto/x509"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +78,27 @@ func TestObserveConfig(t *testing.T) {
 		must.Do(t, err)
 		if changes := talos.Diff(b, a); len(changes) > 0 {
 			t.Errorf("%s: %v", name, changes)
+		}
+	}
+}
+
+// A configuration is known if both are: the one with which a machine runs, and the one of its next start. An old
+// Talos has only the first.
+func TestObserveNextConfig(t *testing.T) {
+	c := machines.New(t, 1, "v1.14.1")
+	c.Configure()
+	for code, known := range map[codes.Code]bool{codes.NotFound: true, codes.Unavailable: false} {
+		var asked atomic.Int32
+		c.Sim.Calls = func(_, method string) error {
+			if strings.HasSuffix(method, "/Get") && asked.Add(1) == 2 {
+				return status.Error(code, "canary")
+			}
+			return nil
+		}
+		o := c.Observe("w")
+		c.Sim.Calls = nil
+		if (o.Config != nil) != known || (o.Why == "") != known || o.Staged || strings.Contains(o.Why, "canary") {
+			t.Errorf("%s: %+v", code, o)
 		}
 	}
 }
