@@ -1,6 +1,6 @@
 // Package drift judges whether an environment still matches its code: what was changed in the cloud
 // outside of OpenTofu, as opposed to code that has not been applied. It only sees what a
-// plan.Summary contains.
+// plan.Summary contains. The package clusters judges the nodes of a cluster in the same way.
 package drift
 
 import (
@@ -31,6 +31,7 @@ type Check struct {
 	Error       string    `json:"error,omitempty"` // why it is unchecked; redacted
 	Hint        string    `json:"hint,omitempty"`
 	Layers      []Layer   `json:"layers,omitempty"`
+	Cluster     *Cluster  `json:"cluster,omitempty"` // nil: it has none, or nothing is known of it
 	Hosts       []Host    `json:"hosts,omitempty"`   // what the playbook would change
 	Expired     []string  `json:"expired,omitempty"` // addresses whose ignore entries have expired
 }
@@ -110,7 +111,7 @@ func unexpected(d plan.Drift, c plan.Change, expected []environment.Ignore, now 
 	return d, true
 }
 
-// Conclude sets the status from the layers and the hosts.
+// Conclude sets the status from the layers, the cluster and the hosts.
 func (c *Check) Conclude() {
 	c.Status = Clean
 	for _, l := range c.Layers {
@@ -118,7 +119,7 @@ func (c *Check) Conclude() {
 			c.Status = Drifted
 		}
 	}
-	if len(c.Hosts) > 0 {
+	if len(c.Hosts) > 0 || !c.Cluster.Clean() {
 		c.Status = Drifted
 	}
 }

@@ -16,6 +16,7 @@ func (c Check) Masked(mask func(string) string) Check {
 	for i := range c.Hosts {
 		c.Hosts[i].Task, c.Hosts[i].Item = mask(c.Hosts[i].Task), mask(c.Hosts[i].Item)
 	}
+	c.Cluster = c.Cluster.masked(mask)
 	c.Layers = slices.Clone(c.Layers)
 	for i := range c.Layers {
 		l := &c.Layers[i]

@@ -26,21 +26,26 @@ func (c Check) Headline() string {
 
 // found counts the findings.
 func (c Check) found() string {
-	var cloud, code int
+	var cloud, nodes, code, differ int
 	for _, l := range c.Layers {
 		cloud += len(l.Cloud)
 		code += len(l.Unapplied) + len(l.Outputs)
 	}
+	if k := c.Cluster; k != nil {
+		nodes, differ = len(k.Changed)+len(k.Foreign), len(k.Differs)
+		code += len(k.Unapplied)
+	}
 	var parts []string
-	if cloud > 0 {
-		parts = append(parts, fmt.Sprintf("%d changed in the cloud", cloud))
+	count := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, text))
+		}
 	}
-	if code > 0 {
-		parts = append(parts, fmt.Sprintf("%d not applied yet", code))
-	}
-	if n := len(c.Hosts); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d that the playbook would change", n))
-	}
+	count(cloud, "changed in the cloud")
+	count(nodes, "changed in the cluster")
+	count(code, "not applied yet")
+	count(differ, "differing from cluster.yaml")
+	count(len(c.Hosts), "that the playbook would change")
 	return strings.Join(parts, ", ")
 }
 
@@ -69,6 +74,7 @@ func (c Check) Lines() []string {
 			lines = append(lines, "  "+in+d.Address+" was "+changed(d)+" in the cloud, but the code does not set it")
 		}
 	}
+	lines = append(lines, c.Cluster.lines()...)
 	for _, h := range c.Hosts {
 		lines = append(lines, strings.TrimSpace("! "+h.Name+": the playbook would change it in "+strconv.Quote(h.Task)+" "+h.Item))
 	}

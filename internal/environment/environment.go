@@ -143,8 +143,8 @@ type Drift struct {
 
 // An Ignore is one expected change.
 type Ignore struct {
-	Address    string   `yaml:"address" json:"address" jsonschema:"description=Address of the resource"`
-	Attributes []string `yaml:"attributes" json:"attributes,omitempty" jsonschema:"minItems=1,description=Only these attributes. Default: the whole resource"`
+	Address    string   `yaml:"address" json:"address" jsonschema:"description=Address of the resource; or name of the node of the cluster"`
+	Attributes []string `yaml:"attributes" json:"attributes,omitempty" jsonschema:"minItems=1,description=Only these attributes; or settings of the node. Default: the whole resource or node"`
 	Until      string   `yaml:"until" json:"until" jsonschema:"format=date,description=Last day on which it is expected (UTC). Example: 2026-12-31"`
 	Reason     string   `yaml:"reason" json:"reason" jsonschema:"description=Why it is expected"`
 }
