@@ -75,6 +75,16 @@ func Open(ctx context.Context, r *run.Run) (*Cluster, error) {
 	return c, c.AskLayers(ctx)
 }
 
+// OpenToCompare opens the cluster for a run that only compares. Its key need not open the secrets of the machines,
+// and the nodes that layers list are still to be added.
+func OpenToCompare(r *run.Run) (*Cluster, error) {
+	c, err := Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.WantSecrets()
+}
+
 // AskLayers adds the nodes that the layers list, in the state that they are in.
 func (c *Cluster) AskLayers(ctx context.Context) error {
 	layers, err := layer.Every(c.Run)

@@ -45,6 +45,11 @@ func (c *Cluster) Plan(ctx context.Context) (*Plan, error) {
 	if unreadable != nil && slices.ContainsFunc(c.Spec.Nodes, func(n cluster.Node) bool { return !s.knows(n) }) {
 		return nil, unreadable
 	}
+	return c.planFrom(last, s)
+}
+
+// planFrom makes a plan from the answers of the nodes, and from the record for nodes without an answer.
+func (c *Cluster) planFrom(last record, s State) (*Plan, error) {
 	p := &Plan{key: c.digestKey()}
 	var unasked []string
 	for _, n := range c.Spec.Nodes {

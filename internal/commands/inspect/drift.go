@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/clusters"
 	"slipway/internal/drift"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
@@ -17,6 +18,7 @@ import (
 	"slipway/internal/printable"
 	"slipway/internal/run"
 	"slipway/internal/state"
+	"slipway/internal/tofu"
 )
 
 // Drift checks whether the environment still matches its code. A check that fails has found neither
@@ -48,20 +50,28 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	if d := r.Environment.Drift; d != nil {
 		expected = d.Ignore
 	}
-	withHosts := r.Environment.Deploy != nil && r.Environment.Deploy.Drift
 	site := playbook.New(r)
+	var needOutputs []func(*layer.Layer, tofu.Outputs) error
+	withHosts := r.Environment.Deploy != nil && r.Environment.Deploy.Drift
+	if withHosts {
+		needOutputs = append(needOutputs, site.Add)
+	}
+	var nodes *clusters.Cluster // nil: the environment has no cluster
+	if r.HasCluster() {
+		var err error
+		if nodes, err = clusters.OpenToCompare(r); err != nil {
+			return err
+		}
+		if !nodes.Listed {
+			needOutputs = append(needOutputs, nodes.Add)
+		}
+	}
 	err := layer.Each(ctx, r, func(l *layer.Layer) error {
 		if err := hold.NoteRuns(ctx, hold.State(l.Run, l.Config)); err != nil {
 			return err
 		}
-		if withHosts {
-			outputs, err := l.Outputs(ctx)
-			if err != nil {
-				return err
-			}
-			if err := site.Add(l, outputs); err != nil {
-				return err
-			}
+		if err := passOutputs(ctx, l, needOutputs); err != nil {
+			return err
 		}
 		summary, err := l.PlanForDrift(ctx)
 		if err != nil {
@@ -70,8 +80,15 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 		check.Layers = append(check.Layers, drift.Judge(l.Name, summary, expected, check.Time))
 		return nil
 	})
-	if err == nil && withHosts {
-		err = checkHosts(ctx, site, check)
+	if err != nil {
+		return err
+	}
+	// Hosts are checked even if a node does not answer: the findings of both are shown.
+	if nodes != nil {
+		err = checkCluster(ctx, nodes, expected, check)
+	}
+	if withHosts {
+		err = errors.Join(err, checkHosts(ctx, site, check))
 	}
 	if err != nil {
 		return err
@@ -83,6 +100,29 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 	}
 	check.Conclude()
 	return nil
+}
+
+// passOutputs reads the outputs of a layer for those who need them, if any do.
+func passOutputs(ctx context.Context, l *layer.Layer, to []func(*layer.Layer, tofu.Outputs) error) error {
+	if len(to) == 0 {
+		return nil
+	}
+	outputs, err := l.Outputs(ctx)
+	for _, add := range to {
+		if err == nil {
+			err = add(l, outputs)
+		}
+	}
+	return err
+}
+
+// checkCluster asks the nodes without changing anything, or compares their record if this run cannot ask them.
+func checkCluster(ctx context.Context, nodes *clusters.Cluster, expected []environment.Ignore, check *drift.Check) (err error) {
+	if err := hold.NoteRuns(ctx, hold.Nodes(nodes.Run)); err != nil {
+		return err
+	}
+	check.Cluster, err = nodes.Drift(ctx, expected, check.Time)
+	return err
 }
 
 // checkHosts runs the playbook without changing anything: a task that would change a host has found

@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/drift"
 	"slipway/internal/github"
+	"slipway/internal/report"
 	"slipway/internal/run"
 )
 
@@ -81,20 +82,28 @@ func driftIssue(check drift.Check, run github.Context) github.Issue {
 		by = fmt.Sprintf("%s by [this run](%s)", by, run.RunURL)
 	}
 	title := "Environment " + check.Environment + " " + check.Headline()
+	const room = 48 << 10 // bytes; more than anybody reads
 	if check.Status == drift.Clean {
+		notes := "" // such as that the nodes were not asked
+		if check.Cluster != nil && len(check.Cluster.Noted) > 0 {
+			notes = "\n" + report.Block(check.Cluster.Noted, room)
+		}
 		return github.Issue{
 			Title:   title,
-			Body:    "The environment matches its code. Last checked at " + by + ".\n",
-			Closing: "The environment matches its code again, as of " + by + ".",
+			Body:    "The environment matches its code. Last checked at " + by + ".\n" + notes,
+			Closing: "The environment matches its code again, as of " + by + ".\n" + notes,
 		}
 	}
-	const room = 48 << 10 // bytes; more than anybody reads
 	var b strings.Builder
 	if check.Status == drift.Unchecked {
 		b.WriteString("It is not known whether the environment matches its code, because the check fails:\n\n")
 		b.WriteString(check.Block(room))
 	} else {
-		b.WriteString("`!` was changed in the cloud, `~` was changed in the code and is not applied yet:\n\n")
+		legend := "`!` was changed in the cloud, `~` was changed in the code and is not applied yet:\n\n"
+		if check.Cluster != nil {
+			legend = "`!` was changed in the cloud or on a node, `~` was changed in the code and is not applied yet, `?` is one of both:\n\n"
+		}
+		b.WriteString(legend)
 		b.WriteString(check.Block(room))
 		fmt.Fprintf(&b, "\n`dagger call plan --env=%s` shows what an apply would do about it. Expected changes can be listed in `environments/%[1]s/environment.yaml`, under `drift`.\n", check.Environment)
 	}

@@ -13,15 +13,6 @@ import (
 	"slipway/internal/run"
 )
 
-// openCluster opens the cluster for a plan, which needs no secrets of the machines.
-func openCluster(r *run.Run) (*clusters.Cluster, error) {
-	c, err := clusters.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.WantSecrets()
-}
-
 // proposeCluster shows the plan of the cluster and seals it. If after names a layer that changes, and the layers
 // list the nodes, the cluster is planned again after that layer is applied.
 func (p *planning) proposeCluster(ctx context.Context, c *clusters.Cluster, after string) error {

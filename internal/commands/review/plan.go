@@ -59,7 +59,7 @@ func (p *planning) run(ctx context.Context, r *run.Run) error {
 	var c *clusters.Cluster
 	if clusters.Chosen(r) {
 		var err error
-		if c, err = openCluster(r); err != nil {
+		if c, err = clusters.OpenToCompare(r); err != nil {
 			return err
 		}
 	}
