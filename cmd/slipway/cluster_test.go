@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	machine "github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -54,6 +55,7 @@ func TestBlackBoxCluster(t *testing.T) {
 	p.run("cluster-config").must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
 	p.run("plan").must(t, run.Changes).says(t, "cluster.yaml", "will be planned again when test has been applied")
 	p.run("plan", ofCluster).must(t, run.BadInput).says(t, "the cluster home has no nodes")
+	p.run("drift").must(t, run.Changes).says(t, "test: does not match its code: 2 not applied yet", "~ cluster.yaml: home is not applied yet: create\n")
 	reader := newReader(t)
 	p.run("cluster-talosconfig", reader.sealTo).must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
 	if file := string(reader.open(t, p.run("cluster-kubeconfig", reader.sealTo).must(t, run.Done))); !strings.Contains(file, "server: https://10.0.0.10:6443\n") {
@@ -62,6 +64,7 @@ func TestBlackBoxCluster(t *testing.T) {
 	p.run("output", ofCluster).must(t, run.BadInput).says(t, `environment test has no layer "cluster.yaml"`)
 	p.run("apply", func(o *call) { o.OnlyLayer = "test" }).must(t, run.Done)
 	again := p.run("plan").must(t, run.Changes).says(t, "test: No changes.", "cluster.yaml: Plan: 1 to create.", "+   a\n        role: controlplane, address: 10.0.0.11, disk: /dev/sda\n")
+	p.run("drift").must(t, run.Changes).says(t, "test: does not match its code: 1 not applied yet", "~ cluster.yaml: a is not applied yet: create\n")
 	shown := p.run("cluster-config", func(o *call) { o.add("--node=a") }).must(t, run.Done).
 		says(t, "a (controlplane, 10.0.0.11)\n", "machine.token: (hidden)\n", "machine.env.HTTPS_PROXY: (hidden)\n", "HostnameConfig: hostname: a\n")
 	p.run("cluster-config", func(o *call) { o.add("--node=b") }).must(t, run.BadInput).says(t, `cluster home has no node "b"`, "hint: the nodes of test are a")
@@ -80,17 +83,23 @@ func TestBlackBoxCluster(t *testing.T) {
 	p.run("environments").must(t, run.BadInput).says(t, "environments/test/cluster.yaml: talos is \"\"")
 }
 
-// clusterCanaries are the secrets of a project's machines, and those of its other files.
-func clusterCanaries(p *project) map[string]string {
+// machineSecrets are the secrets of a project's machines.
+func machineSecrets(p *project) *machine.Bundle {
 	p.t.Helper()
-	canaries := map[string]string{"of a patch": "canary-in-a-patch", "the age identity": p.key.String()}
 	plain, err := secrets.OpenDocument(sealedMachines, []byte(readFile(p.t, filepath.Join(p.dir, sealedMachines))), p.reader())
 	must.Do(p.t, err)
 	contract, err := talos.Contract("v1.14.1")
 	must.Do(p.t, err)
 	bundle, err := talos.ReadSecrets(plain, contract)
 	must.Do(p.t, err)
-	for i, value := range talos.SecretsOf(bundle) {
+	return bundle
+}
+
+// clusterCanaries are the secrets of a project's machines, and those of its other files.
+func clusterCanaries(p *project) map[string]string {
+	p.t.Helper()
+	canaries := map[string]string{"of a patch": "canary-in-a-patch", "the age identity": p.key.String()}
+	for i, value := range talos.SecretsOf(machineSecrets(p)) {
 		if value != "" {
 			canaries[fmt.Sprintf("secret %d of the machines", i)] = value
 		}
