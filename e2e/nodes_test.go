@@ -1,0 +1,78 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"slipway/internal/secrets"
+	"slipway/internal/testkit"
+)
+
+// nodes are those of environment cluster-local.
+var nodes = []string{"cp-1", "worker-1"}
+
+// node switches a node of this machine.
+func node(t *testing.T, verb, name string) result {
+	t.Helper()
+	return run(t, filepath.Join(repository, ".slipway/engine"), "node", verb, name)
+}
+
+// needNodes switches the nodes on with empty disks, and off in the end. It skips where they are not built.
+func needNodes(t *testing.T, names ...string) {
+	t.Helper()
+	needOwnEngine(t)
+	for _, name := range names {
+		if r := node(t, "wipe", name); strings.Contains(r.stderr, "the nodes are not built") {
+			t.Skip("NOT RUN: the Talos nodes are not built: make cluster")
+		} else {
+			r.must(t)
+		}
+		t.Cleanup(func() { node(t, "wipe", name).must(t) })
+	}
+	for _, name := range names {
+		node(t, "on", name).must(t)
+	}
+}
+
+// kubectl runs the one that was built with the nodes, in their network.
+func kubectl(t *testing.T, kubeconfig string, args ...string) result {
+	t.Helper()
+	program := glob(t, filepath.Join(cacheDir(t), "products/kubernetes-*/kubectl"))
+	engine := filepath.Dir(filepath.Dir(strings.TrimPrefix(os.Getenv("_EXPERIMENTAL_DAGGER_RUNNER_HOST"), "unix://")))
+	return run(t, "nsenter", append([]string{"--net=" + filepath.Join(engine, "netns"), program[0], "--kubeconfig=" + kubeconfig}, args...)...)
+}
+
+// Real Talos nodes, from empty disks to a cluster whose nodes are ready; again, nothing changes.
+func TestNodes(t *testing.T) {
+	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
+	needNodes(t, nodes...)
+	c := newCheckout(t)
+	const env = "cluster-local"
+	if err := os.CopyFS(filepath.Join(c.dir, "environments", env), os.DirFS(filepath.Join(repository, "environments", env))); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := secrets.Seal("credentials/cluster-local.enc.env", map[string]string{
+		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234-Kq7Zt2Vn9Xb4Rm",
+	}, []string{c.key.Recipient().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.file(t, filepath.Join(c.dir, "credentials/cluster-local.enc.env"), string(sealed))
+
+	c.call(t, "cluster", "secrets", "--env="+env).must(t)
+	c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed")
+	c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change")
+	c.call(t, "cluster", "health", "--env="+env).must(t)
+	c.call(t, "cluster", "status", "--env="+env).must(t).says(t, "cp-1", "v1.14.1  ready", "leader", "as wanted")
+	c.call(t, "drift", "--env="+env).must(t).says(t, "cluster-local: matches its code")
+
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	c.file(t, kubeconfig, c.call(t, "cluster", "kubeconfig", "--env="+env, "plaintext").must(t).stdout)
+	for _, name := range nodes {
+		kubectl(t, kubeconfig, "get", "node", name).must(t).says(t, " Ready ")
+	}
+}
