@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,13 +27,13 @@ import (
 
 // Contract checks the behavior of a machine that Slipway relies on. The machine is the first control plane of
 // a cluster that has not begun, and has no configuration yet. The checks need nothing but its API, so they are
-// the same for real and for simulated machines.
-func Contract(t *testing.T, spec *cluster.Cluster, bundle *secrets.Bundle) {
+// the same for real and for simulated machines. Its configurations have the patches that it needs to run at all.
+func Contract(t *testing.T, spec *cluster.Cluster, bundle *secrets.Bundle, patches ...[]byte) {
 	access, err := talos.NewAccess(bundle)
 	must.Do(t, err)
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(bundle.Certs.OS.Crt)
-	k := &contract{spec, bundle, spec.Of(cluster.ControlPlane)[0], access, authority}
+	k := &contract{spec, bundle, patches, spec.Of(cluster.ControlPlane)[0], access, authority}
 	for _, clause := range []struct {
 		name  string
 		check func(*testing.T)
@@ -57,6 +58,7 @@ func Contract(t *testing.T, spec *cluster.Cluster, bundle *secrets.Bundle) {
 type contract struct {
 	spec      *cluster.Cluster
 	bundle    *secrets.Bundle
+	patches   [][]byte
 	node      cluster.Node
 	access    *talos.Access
 	authority *x509.CertPool
@@ -106,7 +108,7 @@ func (k *contract) observe(t *testing.T) talos.Observation {
 // config returns the machine's configuration with these patches.
 func (k *contract) config(t *testing.T, patches ...string) config.Provider {
 	t.Helper()
-	var texts [][]byte
+	texts := slices.Clone(k.patches)
 	for _, p := range patches {
 		texts = append(texts, []byte(p))
 	}
