@@ -63,6 +63,27 @@ func Route(e *environment.Environment, hosts []remote.Host) error {
 	return nil
 }
 
+// Bastion returns the host through which environment.yaml reaches the others. The hosts are those of all layers.
+func Bastion(e *environment.Environment, hosts []remote.Host) (remote.Host, error) {
+	if len(hosts) == 0 {
+		return remote.Host{}, fault.Refuse("dagger call apply --env="+e.Name, "ssh.jump is %q, and environment %s has no hosts: no layer has an output %s", e.SSH.Jump, e.Name, inventory.HostsOutput)
+	}
+	hosts = slices.Clone(hosts)
+	if err := Route(e, hosts); err != nil {
+		return remote.Host{}, err
+	}
+	return hosts[slices.IndexFunc(hosts, func(h remote.Host) bool { return h.Name == e.SSH.Jump })], nil
+}
+
+// NeedPrivateKey returns the operator's key, and refuses credentials that have none.
+func NeedPrivateKey(r *run.Run) (ssh.Signer, error) {
+	key, err := PrivateKey(r)
+	if err == nil && key == nil {
+		err = fault.Refuse(r.SetCommand(secrets.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, secrets.OperatorKey)
+	}
+	return key, err
+}
+
 // PrivateKey returns the operator's key; nil if the credentials have none.
 func PrivateKey(r *run.Run) (ssh.Signer, error) {
 	text := r.Credentials[secrets.OperatorKey]

@@ -52,9 +52,11 @@ func TestPrivateKey(t *testing.T) {
 	if key, err := PrivateKey(d.Run); key != nil || err != nil {
 		t.Errorf("without one: %v, %v", key, err)
 	}
+	_, err := NeedPrivateKey(d.Run)
+	must.Refuse(t, err, "the credentials of test have no SSH_PRIVATE_KEY, the SSH key for its hosts", "--variable=SSH_PRIVATE_KEY")
 	const canary = "canary-of-a-key"
 	d.Credentials = map[string]string{secrets.OperatorKey: "-----BEGIN " + canary + "-----\n" + canary + "\n-----END " + canary + "-----\n"}
-	_, err := PrivateKey(d.Run)
+	_, err = PrivateKey(d.Run)
 	must.Refuse(t, err, "SSH_PRIVATE_KEY in the credentials of test is not a private key, or it has a passphrase", "dagger call secrets set --file=credentials/test.enc.env --variable=SSH_PRIVATE_KEY --value=env://VALUE")
 	if strings.Contains(err.Error(), canary) {
 		t.Errorf("it quotes the key: %v", err)
@@ -75,4 +77,19 @@ func TestAwaitNone(t *testing.T) {
 	must.Do(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}))
 	d.Credentials = map[string]string{secrets.OperatorKey: "no key"}
 	must.Do(t, Await(t.Context(), d.Run, nil))
+}
+
+// The bastion is a host of a layer, with the proxy that leads to it. Without one there is a refusal.
+func TestBastion(t *testing.T) {
+	e := &environment.Environment{Name: "prod", SSH: &environment.SSH{Proxy: "http://proxy:3128", Jump: "b"}}
+	all := []remote.Host{{Name: "a"}, {Name: "b"}}
+	b, err := Bastion(e, all)
+	must.Do(t, err)
+	if b.Name != "b" || b.Proxy != e.SSH.Proxy || b.Jump != nil || all[0].Jump != nil {
+		t.Errorf("got %+v of %+v", b, all)
+	}
+	_, err = Bastion(e, nil)
+	must.Refuse(t, err, `ssh.jump is "b", and environment prod has no hosts: no layer has an output ansible_inventory`, "dagger call apply --env=prod")
+	_, err = Bastion(e, all[:1])
+	must.Refuse(t, err, `ssh.jump is "b", and the hosts of prod are a`, "$EDITOR environments/prod/environment.yaml")
 }

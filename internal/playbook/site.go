@@ -106,13 +106,8 @@ func (s *Site) Complete() (err error) {
 	if err := s.refuseMissing(); err != nil {
 		return err
 	}
-	if s.Key, err = hosts.PrivateKey(s.Run); err != nil {
-		return err
-	}
-	if s.Key == nil {
-		return fault.Refuse(s.SetCommand(secrets.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", s.Env, secrets.OperatorKey)
-	}
-	return nil
+	s.Key, err = hosts.NeedPrivateKey(s.Run)
+	return err
 }
 
 // refuseMissing refuses credentials that lack a variable for Ansible which their template has. Such a

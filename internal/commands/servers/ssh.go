@@ -12,7 +12,6 @@ import (
 	"slipway/internal/layer"
 	"slipway/internal/remote"
 	"slipway/internal/run"
-	"slipway/internal/secrets"
 )
 
 // SSH opens a shell on a host after checking its host key.
@@ -54,10 +53,7 @@ func openShell(ctx context.Context, r *run.Run, all []remote.Host, host string) 
 	if err != nil {
 		return err
 	}
-	key, err := hosts.PrivateKey(r)
-	if err == nil && key == nil {
-		err = fault.Refuse(r.SetCommand(secrets.OperatorKey), "the credentials of %s have no %s, the SSH key for its hosts", r.Env, secrets.OperatorKey)
-	}
+	key, err := hosts.NeedPrivateKey(r)
 	if err != nil {
 		return err
 	}
