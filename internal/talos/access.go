@@ -22,8 +22,13 @@ type Access struct {
 	// Patience is how long a machine may take for one answer.
 	Patience time.Duration
 
+	// Dial opens a TCP connection to an address with a port. A tunnel.Error, from it or from its connections, is the
+	// reason why a machine does not answer.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+
 	authority *x509.CertPool
 	own       tls.Certificate
+	routes    routes
 }
 
 // lifetime is that of the administrator's certificate, which is made for one run and never leaves it.
@@ -36,6 +41,9 @@ func NewAccess(bundle *secrets.Bundle) (*Access, error) {
 		return nil, errors.New("the secrets of the machines have no authority that can sign a certificate")
 	}
 	a := &Access{Patience: 10 * time.Second, authority: x509.NewCertPool()}
+	a.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
 	if a.own, err = tls.X509KeyPair(made.Crt, made.Key); err != nil {
 		return nil, errors.New("the secrets of the machines make no usable certificate")
 	}
@@ -47,12 +55,12 @@ func NewAccess(bundle *secrets.Bundle) (*Access, error) {
 
 // Trusted connects to a machine of the cluster. Anything else at its address is refused.
 func (a *Access) Trusted(ctx context.Context, address string) (*client.Client, error) {
-	return dial(ctx, address, &tls.Config{RootCAs: a.authority, Certificates: []tls.Certificate{a.own}, MinVersion: tls.VersionTLS12})
+	return a.dial(ctx, address, &tls.Config{RootCAs: a.authority, Certificates: []tls.Certificate{a.own}, MinVersion: tls.VersionTLS12})
 }
 
 // Maintenance connects to a machine without a configuration, whose certificate has this fingerprint.
 func (a *Access) Maintenance(ctx context.Context, address, fingerprint string) (*client.Client, error) {
-	return dial(ctx, address, &tls.Config{
+	return a.dial(ctx, address, &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, // its certificate is its own: the fingerprint tells it from others
 		VerifyConnection: func(s tls.ConnectionState) error {
@@ -69,9 +77,17 @@ var errOtherFingerprint = errors.New("the certificate has another fingerprint")
 // Fingerprint returns the SHA-256 of a certificate's public key in base64, as Talos' console prints it.
 func Fingerprint(c *x509.Certificate) string { return talosx509.SPKIFingerprint(c).String() }
 
-func dial(ctx context.Context, address string, settings *tls.Config) (*client.Client, error) {
-	return client.New(ctx, client.WithTLSConfig(settings), client.WithEndpoints(net.JoinHostPort(address, fmt.Sprint(constants.ApidPort))),
-		client.WithGRPCDialOptions(grpc.WithDisableRetry()))
+// dial returns a client that connects when it is first used. gRPC looks no name up, as the address is an IP address,
+// and asks no proxy in this process's environment, as it has a dialer.
+func (a *Access) dial(ctx context.Context, address string, settings *tls.Config) (*client.Client, error) {
+	return client.New(ctx, client.WithTLSConfig(settings), client.WithEndpoints(endpoint(address)),
+		client.WithGRPCDialOptions(grpc.WithDisableRetry(), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return a.connect(ctx, address)
+		})))
+}
+
+func endpoint(address string) string {
+	return net.JoinHostPort(address, fmt.Sprint(constants.ApidPort))
 }
 
 // A front is what a machine shows to somebody without a certificate.
@@ -84,22 +100,25 @@ type front struct {
 func (a *Access) look(ctx context.Context, address string) (front, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
-	dialer := tls.Dialer{Config: &tls.Config{
-		InsecureSkipVerify: true, // nothing is sent, and the caller checks the certificate
-		MinVersion:         tls.VersionTLS12, NextProtos: []string{"h2"},
-	}}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, fmt.Sprint(constants.ApidPort)))
+	raw, err := a.connect(ctx, address)
 	if err != nil {
 		return front{}, err
 	}
-	defer conn.Close()
-	chain := conn.(*tls.Conn).ConnectionState().PeerCertificates
+	defer raw.Close()
+	conn := tls.Client(raw, &tls.Config{
+		InsecureSkipVerify: true, // nothing is sent, and the caller checks the certificate
+		MinVersion:         tls.VersionTLS12, NextProtos: []string{"h2"},
+	})
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return front{}, err
+	}
+	chain := conn.ConnectionState().PeerCertificates
 	if len(chain) == 0 {
 		return front{}, errors.New("it shows no certificate")
 	}
 	f := front{certificate: chain[0]}
 	// A machine that lets us in begins to talk at once, as HTTP/2 demands. One that wants a certificate says so.
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
 	_, err = conn.Read(make([]byte, 1))
 	f.open = err == nil

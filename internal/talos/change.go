@@ -24,10 +24,10 @@ func (e *RefusedError) Error() string { return e.Why }
 func (a *Access) Configure(ctx context.Context, address, fingerprint string, wanted config.Provider) error {
 	c, err := a.Maintenance(ctx, address, fingerprint)
 	if err != nil {
-		return errors.New(reason(err))
+		return errors.New(a.reason(address, err))
 	}
 	defer c.Close()
-	_, err = a.apply(ctx, c, wanted, false)
+	_, err = a.apply(ctx, c, address, wanted, false)
 	return err
 }
 
@@ -35,24 +35,24 @@ func (a *Access) Configure(ctx context.Context, address, fingerprint string, wan
 func (a *Access) Restarts(ctx context.Context, address string, wanted config.Provider) (bool, error) {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		return false, errors.New(reason(err))
+		return false, errors.New(a.reason(address, err))
 	}
 	defer c.Close()
-	return a.apply(ctx, c, wanted, true)
+	return a.apply(ctx, c, address, wanted, true)
 }
 
 // Change gives a machine another configuration.
 func (a *Access) Change(ctx context.Context, address string, wanted config.Provider) error {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		return errors.New(reason(err))
+		return errors.New(a.reason(address, err))
 	}
 	defer c.Close()
-	_, err = a.apply(ctx, c, wanted, false)
+	_, err = a.apply(ctx, c, address, wanted, false)
 	return err
 }
 
-func (a *Access) apply(ctx context.Context, c *client.Client, wanted config.Provider, dryRun bool) (restarts bool, err error) {
+func (a *Access) apply(ctx context.Context, c *client.Client, address string, wanted config.Provider, dryRun bool) (restarts bool, err error) {
 	data, err := wanted.EncodeBytes()
 	if err != nil {
 		return false, errors.New("the configuration cannot be written")
@@ -61,7 +61,7 @@ func (a *Access) apply(ctx context.Context, c *client.Client, wanted config.Prov
 		return c.ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: data, Mode: machine.ApplyConfigurationRequest_AUTO, DryRun: dryRun})
 	})
 	if err != nil {
-		return false, answer(err, wanted)
+		return false, a.answer(address, err, wanted)
 	}
 	for _, m := range reply.GetMessages() {
 		restarts = restarts || m.GetMode() == machine.ApplyConfigurationRequest_REBOOT //nolint:staticcheck // Talos up to 1.13 answers it
@@ -73,7 +73,7 @@ func (a *Access) apply(ctx context.Context, c *client.Client, wanted config.Prov
 func (a *Access) Bootstrap(ctx context.Context, address string) (began bool, err error) {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		return false, errors.New(reason(err))
+		return false, errors.New(a.reason(address, err))
 	}
 	defer c.Close()
 	_, err = ask(ctx, a, func(ctx context.Context) (struct{}, error) {
@@ -82,18 +82,18 @@ func (a *Access) Bootstrap(ctx context.Context, address string) (began bool, err
 	if status.Code(err) == codes.AlreadyExists {
 		return false, nil
 	}
-	return err == nil, answer(err, nil)
+	return err == nil, a.answer(address, err, nil)
 }
 
 // answer turns the error of a call that changes something into one that can be shown. What a machine says
 // of a configuration can contain all of it: only the first line is shown, and no hidden value.
-func answer(err error, wanted config.Provider) error {
+func (a *Access) answer(address string, err error, wanted config.Provider) error {
 	switch status.Code(err) {
 	case codes.OK:
 		return nil
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented, codes.ResourceExhausted, codes.Internal, codes.Unknown:
 	default:
-		return errors.New(reason(err))
+		return errors.New(a.reason(address, err))
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(status.Convert(err).Message()), "\n")
 	if wanted != nil {

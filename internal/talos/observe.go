@@ -56,7 +56,7 @@ type Service struct {
 func (a *Access) Observe(ctx context.Context, address string, control bool) Observation {
 	f, err := a.look(ctx, address)
 	if err != nil {
-		return Observation{API: rollout.Silent, Why: reason(err)}
+		return Observation{API: rollout.Silent, Why: a.reason(address, err)}
 	}
 	o := Observation{Fingerprint: Fingerprint(f.certificate), Expires: f.certificate.NotAfter}
 	switch {
@@ -74,7 +74,7 @@ func (a *Access) Observe(ctx context.Context, address string, control bool) Obse
 func (a *Access) observeNew(ctx context.Context, address string, o *Observation) {
 	c, err := a.Maintenance(ctx, address, o.Fingerprint)
 	if err != nil {
-		o.API, o.Why = rollout.Silent, reason(err)
+		o.API, o.Why = rollout.Silent, a.reason(address, err)
 		return
 	}
 	defer c.Close()
@@ -85,7 +85,7 @@ func (a *Access) observeNew(ctx context.Context, address string, o *Observation)
 	case status.Code(err) == codes.Unimplemented:
 		o.API, o.Why = rollout.Stranger, "it is not a Talos machine"
 	default:
-		o.API, o.Why = rollout.Silent, reason(err)
+		o.API, o.Why = rollout.Silent, a.reason(address, err)
 	}
 }
 
@@ -103,13 +103,13 @@ func (a *Access) status(ctx context.Context, c *client.Client) (*runtime.Machine
 func (a *Access) observeOurs(ctx context.Context, address string, control bool, o *Observation) {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		o.API, o.Why = rollout.Silent, reason(err)
+		o.API, o.Why = rollout.Silent, a.reason(address, err)
 		return
 	}
 	defer c.Close()
 	version, err := ask(ctx, a, func(ctx context.Context) (*machine.VersionResponse, error) { return c.Version(ctx) })
 	if err != nil {
-		o.API, o.Why = rollout.Silent, reason(err)
+		o.API, o.Why = rollout.Silent, a.reason(address, err)
 		return
 	}
 	o.API = rollout.Configured
@@ -117,10 +117,10 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 		o.Version = m.GetVersion().GetTag()
 	}
 	if o.Boot, err = a.boot(ctx, c); err != nil {
-		o.Why = reason(err)
+		o.Why = a.reason(address, err)
 	}
 	if o.Config, o.Staged, err = a.config(ctx, c); err != nil {
-		o.Why = reason(err)
+		o.Why = a.reason(address, err)
 	}
 	o.Busy = true // until it says otherwise, and whether another program changes it
 	s, err := a.status(ctx, c)
@@ -133,7 +133,7 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 			o.Unmet = u.Name + ": " + u.Reason
 		}
 	} else {
-		o.Why = reason(err)
+		o.Why = a.reason(address, err)
 	}
 	if services, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) }); err == nil {
 		for _, m := range services.GetMessages() {
@@ -159,12 +159,12 @@ func (o *Observation) awaitsEtcd() bool {
 func (a *Access) Services(ctx context.Context, address string) (names []string, err error) {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		return nil, errors.New(reason(err))
+		return nil, errors.New(a.reason(address, err))
 	}
 	defer c.Close()
 	list, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) })
 	if err != nil {
-		return nil, errors.New(reason(err))
+		return nil, errors.New(a.reason(address, err))
 	}
 	for _, m := range list.GetMessages() {
 		for _, s := range m.GetServices() {
@@ -178,7 +178,7 @@ func (a *Access) Services(ctx context.Context, address string) (names []string, 
 func (a *Access) Logs(ctx context.Context, address, service string, lines int) (string, error) {
 	c, err := a.Trusted(ctx, address)
 	if err != nil {
-		return "", errors.New(reason(err))
+		return "", errors.New(a.reason(address, err))
 	}
 	defer c.Close()
 	text, err := ask(ctx, a, func(ctx context.Context) ([]byte, error) {
@@ -194,7 +194,7 @@ func (a *Access) Logs(ctx context.Context, address, service string, lines int) (
 		return io.ReadAll(io.LimitReader(r, maxLines*1000))
 	})
 	if err != nil {
-		return "", errors.New(reason(err))
+		return "", errors.New(a.reason(address, err))
 	}
 	return string(text), nil
 }
@@ -319,20 +319,4 @@ func (a *Access) isEmpty(ctx context.Context, c *client.Client, folder string) (
 			}
 		}
 	})
-}
-
-// reason says in a few words why a machine did not answer. What a machine itself writes is not in it:
-// Talos puts configurations into its messages.
-func reason(err error) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
-		return "it did not answer in time"
-	case status.Code(err) == codes.PermissionDenied:
-		return "it does not accept an administrator's certificate"
-	case status.Code(err) == codes.Unimplemented:
-		return "it does not know this call"
-	case status.Code(err) == codes.Unavailable, status.Code(err) == codes.Unknown:
-		return "it cannot be reached"
-	}
-	return "it answered with the code " + status.Code(err).String()
 }
