@@ -16,12 +16,15 @@ import (
 
 	"slipway/internal/cluster"
 	"slipway/internal/fault"
+	"slipway/internal/hosts"
 	"slipway/internal/layer"
 	"slipway/internal/printable"
+	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/talos"
 	"slipway/internal/tofu"
+	"slipway/internal/tunnel"
 	"slipway/internal/workspace"
 )
 
@@ -34,6 +37,10 @@ type Cluster struct {
 
 	standIn *talos.StandIn // for the secrets
 	key     string         // of the digests of settings; empty: that of the passphrase
+
+	hosts  []remote.Host // of the layers, if the nodes are behind one of them
+	access *talos.Access
+	tunnel *tunnel.Tunnel // nil: the nodes are not behind a bastion
 }
 
 // Chosen reports whether a run works on the cluster of its environment, and not only on a layer.
@@ -85,7 +92,7 @@ func OpenToCompare(r *run.Run) (*Cluster, error) {
 	return c, c.WantSecrets()
 }
 
-// AskLayers adds the nodes that the layers list, in the state that they are in.
+// AskLayers adds what the layers list, in the state that they are in.
 func (c *Cluster) AskLayers(ctx context.Context) error {
 	layers, err := layer.Every(c.Run)
 	if err != nil {
@@ -106,10 +113,17 @@ func (c *Cluster) AskLayers(ctx context.Context) error {
 	return c.Complete()
 }
 
-// Add adds the nodes that a layer lists.
+// Add adds the nodes that a layer lists, unless cluster.yaml does, and the hosts among which the bastion is.
 func (c *Cluster) Add(l *layer.Layer, outputs tofu.Outputs) error {
+	if c.jumps() {
+		found, err := hosts.Of(l, outputs)
+		if err != nil {
+			return err
+		}
+		c.hosts = append(c.hosts, found...)
+	}
 	output, there := outputs[cluster.NodesOutput]
-	if !there {
+	if !there || c.Listed {
 		return nil
 	}
 	if output.Sensitive {
@@ -120,6 +134,9 @@ func (c *Cluster) Add(l *layer.Layer, outputs tofu.Outputs) error {
 
 // Complete checks the nodes when all layers have been asked.
 func (c *Cluster) Complete() error {
+	if c.Listed {
+		return nil
+	}
 	warnings, err := c.Spec.Complete(os.DirFS(c.Repository))
 	warn(c.Run, warnings)
 	return err

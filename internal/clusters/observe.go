@@ -17,7 +17,8 @@ type State struct {
 	Changes map[string][]talos.Change
 }
 
-// Observe asks all nodes at once, and compares their configurations with the wanted ones.
+// Observe asks all nodes at once, and compares their configurations with the wanted ones. It fails if ctx ends, and if
+// a bastion can never be logged in to.
 func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, error) {
 	s := State{Nodes: map[string]talos.Observation{}, Changes: map[string][]talos.Change{}}
 	var lock sync.Mutex
@@ -31,6 +32,9 @@ func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, err
 		})
 	}
 	all.Wait()
+	if err := c.refused(); err != nil {
+		return s, err
+	}
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
 		if o.Config == nil {

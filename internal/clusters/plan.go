@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"slipway/internal/cluster"
+	"slipway/internal/fault"
 	"slipway/internal/plan"
 	"slipway/internal/rollout"
 	"slipway/internal/sealedplan"
@@ -86,12 +87,16 @@ func (c *Cluster) Part() *sealedplan.Cluster {
 	return &sealedplan.Cluster{Run: c.Run, FromLayers: !c.Listed}
 }
 
-// ask asks the nodes, if this run can.
+// ask asks the nodes, if this run can: a bastion may not exist yet, and credentials for plans do not log in to it.
 func (c *Cluster) ask(ctx context.Context) (s State, err error) {
 	if c.Secrets == nil {
 		return State{}, nil
 	}
-	access, err := talos.NewAccess(c.Secrets)
+	access, err := c.Access(ctx)
+	if refusal, ok := fault.Refusal(err); ok {
+		c.Say("note: the nodes are not asked: %v", refusal)
+		return State{}, nil
+	}
 	if err != nil {
 		return State{}, err
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"slipway/internal/cluster"
 	"slipway/internal/fault"
 	"slipway/internal/hold"
+	"slipway/internal/hosts"
 	"slipway/internal/journal"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
@@ -38,9 +40,9 @@ type Rollout struct {
 	unanswered int // steps without an answer, one after the other
 }
 
-// NewRollout makes a rollout that takes only these kinds of steps. The cluster has its secrets.
-func NewRollout(c *Cluster, only ...rollout.Kind) (*Rollout, error) {
-	access, err := talos.NewAccess(c.Secrets)
+// NewRollout makes a rollout that takes only these kinds of steps. The cluster has its secrets. ctx is that of the run.
+func NewRollout(ctx context.Context, c *Cluster, only ...rollout.Kind) (*Rollout, error) {
+	access, err := c.Access(ctx)
 	return &Rollout{Cluster: c, Access: access, Only: only, Patience: 15 * time.Minute, Repeat: hold.Nodes(c.Run).Call(c.Result.Stage)}, err
 }
 
@@ -48,6 +50,11 @@ func NewRollout(c *Cluster, only ...rollout.Kind) (*Rollout, error) {
 func (c *Cluster) Check() error {
 	if c.Store == nil {
 		return fault.Refuse("$EDITOR environments/"+c.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", c.Env)
+	}
+	if c.jumps() {
+		if _, err := hosts.NeedPrivateKey(c.Run); err != nil {
+			return err
+		}
 	}
 	for _, n := range c.Spec.Nodes {
 		if _, err := c.Config(n); err != nil {
@@ -125,12 +132,12 @@ func (o *Rollout) steps(ctx context.Context) error {
 		case rollout.Refuse:
 			return fault.Refuse("dagger call cluster status --env="+o.Env, "%s", a.Reason)
 		case rollout.Wait:
-			o.say("waiting: %s", a.Reason)
+			o.say("waiting: %s", a.Reason+o.because(s, a.Reason))
 			if a.Reason != reason {
 				reason, since = a.Reason, time.Now()
 			}
 			if time.Since(since) > o.Patience {
-				return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "nothing has changed for %s: %s", o.Patience, reason)
+				return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "nothing has changed for %s: %s%s", o.Patience, reason, o.because(s, reason))
 			}
 			if err := wait.For(ctx, pause); err != nil {
 				return o.stopped(ctx, fmt.Errorf("%s", a.Reason))
@@ -151,6 +158,16 @@ func (o *Rollout) steps(ctx context.Context) error {
 			pause, reason = shortest, ""
 		}
 	}
+}
+
+// because says why the node does not answer for which a rollout waits, if it does.
+func (o *Rollout) because(s State, reason string) string {
+	for _, n := range o.Spec.Nodes {
+		if seen := s.Nodes[n.Name]; seen.API == rollout.Silent && strings.Contains(reason, n.Name+" does not answer") {
+			return " (" + seen.Why + ")"
+		}
+	}
+	return ""
 }
 
 // say prints what happens, once.

@@ -50,7 +50,7 @@ func newSite(t *testing.T, controls int, version string) *site {
 // roll makes a rollout for a new run.
 func (s *site) roll(only ...rollout.Kind) *clusters.Rollout {
 	s.desk.ID += "+"
-	o, err := clusters.NewRollout(&clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}, only...)
+	o, err := clusters.NewRollout(s.T.Context(), &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}, only...)
 	must.Do(s.T, err)
 	return o
 }

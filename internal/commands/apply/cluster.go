@@ -87,9 +87,9 @@ func (c *clusterPart) apply(ctx context.Context, made made) error {
 	return err
 }
 
-// findNodes completes the cluster by the nodes that the layers list.
+// findNodes completes the cluster by the nodes and the bastion that the layers list.
 func (c *clusterPart) findNodes(ctx context.Context, made made) error {
-	if c.Listed {
+	if !c.FromLayers() {
 		return nil
 	}
 	if c.OnlyLayer != "" {
@@ -104,7 +104,7 @@ func (c *clusterPart) findNodes(ctx context.Context, made made) error {
 }
 
 func (c *clusterPart) roll(ctx context.Context, only ...rollout.Kind) error {
-	o, err := clusters.NewRollout(c.Cluster, only...)
+	o, err := clusters.NewRollout(ctx, c.Cluster, only...)
 	if err != nil {
 		return err
 	}

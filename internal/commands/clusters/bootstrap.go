@@ -19,11 +19,11 @@ func Bootstrap() run.Command {
 		Name: "cluster-bootstrap", Help: "begin the etcd of a new cluster; one that exists is left as it is",
 		Opens: run.State,
 		Run: func(ctx context.Context, r *run.Run) error {
-			c, err := clusters.Open(ctx, r)
+			c, _, err := clusters.Reach(ctx, r)
 			if err != nil {
 				return err
 			}
-			o, err := clusters.NewRollout(c, rollout.Bootstrap)
+			o, err := clusters.NewRollout(ctx, c, rollout.Bootstrap)
 			if err != nil {
 				return err
 			}

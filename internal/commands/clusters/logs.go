@@ -27,24 +27,20 @@ func Logs() run.Command {
 			f.IntVar(&lines, "lines", 100, "number of lines")
 		},
 		Run: func(ctx context.Context, r *run.Run) error {
-			c, err := clusters.Open(ctx, r)
+			c, access, err := clusters.Reach(ctx, r)
 			if err != nil {
 				return err
 			}
-			return showLogs(ctx, c, node, service, lines)
+			return showLogs(ctx, c, access, node, service, lines)
 		},
 	}
 }
 
-func showLogs(ctx context.Context, c *clusters.Cluster, node, service string, lines int) error {
+func showLogs(ctx context.Context, c *clusters.Cluster, access *talos.Access, node, service string, lines int) error {
 	if lines < 1 {
 		return fault.Refuse("--lines=100", "--lines is %d, want at least 1", lines)
 	}
 	n, err := nodeNamed(c, node)
-	if err != nil {
-		return err
-	}
-	access, err := talos.NewAccess(c.Secrets)
 	if err != nil {
 		return err
 	}

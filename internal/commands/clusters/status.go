@@ -51,11 +51,7 @@ func Health() run.Command {
 }
 
 func observed(ctx context.Context, r *run.Run) (*clusters.Cluster, clusters.State, error) {
-	c, err := clusters.Open(ctx, r)
-	if err != nil {
-		return nil, clusters.State{}, err
-	}
-	access, err := talos.NewAccess(c.Secrets)
+	c, access, err := clusters.Reach(ctx, r)
 	if err != nil {
 		return nil, clusters.State{}, err
 	}

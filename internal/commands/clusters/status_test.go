@@ -100,16 +100,16 @@ home is healthy
 func TestLogs(t *testing.T) {
 	m, c, v := openedCluster(t, 1)
 	m.Configure()
-	must.Do(t, showLogs(t.Context(), c, "a", "etcd", 10))
+	must.Do(t, showLogs(t.Context(), c, m.Access, "a", "etcd", 10))
 	if text := v.Complaints.String(); text != "etcd: first line\netcd: second line\n" {
 		t.Errorf("on the console: %q", text)
 	}
 	if text := v.Report.Masked(func(s string) string { return s }); text != "a: etcd\n" {
 		t.Errorf("in the summary, which is kept: %q", text)
 	}
-	must.Refuse(t, showLogs(t.Context(), c, "b", "etcd", 10), `cluster home has no node "b"`, "the nodes of test are a, w")
-	must.Refuse(t, showLogs(t.Context(), c, "w", "etcd", 10), `w has no service "etcd"`, "the services of w are apid, containerd, cri, kubelet, machined")
-	must.Refuse(t, showLogs(t.Context(), c, "w", "cri", 0), "--lines is 0", "--lines=100")
+	must.Refuse(t, showLogs(t.Context(), c, m.Access, "b", "etcd", 10), `cluster home has no node "b"`, "the nodes of test are a, w")
+	must.Refuse(t, showLogs(t.Context(), c, m.Access, "w", "etcd", 10), `w has no service "etcd"`, "the services of w are apid, containerd, cri, kubelet, machined")
+	must.Refuse(t, showLogs(t.Context(), c, m.Access, "w", "cri", 0), "--lines is 0", "--lines=100")
 	m.Machine("w").Set(sim.Faults{Silent: true})
-	must.Hint(t, showLogs(t.Context(), c, "w", "cri", 10), "dagger call cluster status --env=test")
+	must.Hint(t, showLogs(t.Context(), c, m.Access, "w", "cri", 10), "dagger call cluster status --env=test")
 }

@@ -18,7 +18,8 @@ import (
 func (p *planning) proposeCluster(ctx context.Context, c *clusters.Cluster, after string) error {
 	if c.Listed {
 		after = ""
-	} else if after == "" {
+	}
+	if after == "" && c.FromLayers() {
 		if err := c.AskLayers(ctx); err != nil {
 			return err
 		}
