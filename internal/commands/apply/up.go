@@ -37,12 +37,12 @@ type stage struct {
 	run func(context.Context, *upRun) (string, error)
 }
 
-// stages are those of up, in order.
+// stages are those of up, in order. One of the hosts may be the bastion through which the nodes of a cluster are reached.
 var stages = []stage{
 	{name: "bootstrap", repeat: "bootstrap", opens: run.Credentials, run: prepare},
 	{name: "apply", repeat: "apply", opens: run.State, run: applyLayers},
-	{name: "cluster", repeat: "cluster apply", opens: run.State, without: noCluster, run: applyCluster},
 	{name: "wait", repeat: "status", opens: run.State, without: noHosts, run: await},
+	{name: "cluster", repeat: "cluster apply", opens: run.State, without: noCluster, run: applyCluster},
 	{name: "deploy", repeat: "deploy", opens: run.State, without: noPlaybook, run: deploy},
 	{name: "verify", repeat: "verify", opens: run.State, without: noChecks, run: check},
 }
