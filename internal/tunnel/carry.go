@@ -18,9 +18,8 @@ func (e *Error) Error() string { return e.why }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// says returns an Error. The format has the name of the bastion.
-func (t *Tunnel) says(format string, cause error) *Error {
-	return &Error{fmt.Sprintf(format, t.bastion), cause}
+func because(cause error, format string, args ...any) error {
+	return &Error{fmt.Sprintf(format, args...), cause}
 }
 
 // carry makes a connection of one from SSH, which knows no deadline, and whose Close waits for the bastion. When
@@ -30,6 +29,7 @@ func carry(channel net.Conn, ended func() error) net.Conn {
 	c := &carried{Conn: ours, over: make(chan struct{})}
 	go func() {
 		_, _ = io.Copy(channel, theirs)
+		_ = theirs.Close() // a writer need not read to learn that the bastion is gone
 		_ = channel.Close()
 	}()
 	go func() {

@@ -9,7 +9,7 @@ import (
 
 // A link is one SSH connection to the bastion.
 type link struct {
-	ctx   context.Context // ends when the connection breaks, or was not opened and may be tried again
+	ctx   context.Context // ends when the connection breaks, or cannot be opened
 	broke func()
 
 	asking chan struct{} // full while the bastion is asked whether it is there
@@ -17,7 +17,6 @@ type link struct {
 	opened chan struct{} // closed when the login is over, and the following are set
 	client *ssh.Client
 	err    error // why there is no client
-	final  bool  // no other login would succeed
 }
 
 func newLink(ctx context.Context) *link {

@@ -21,10 +21,11 @@ type Tunnel struct {
 	bastion string          // its name
 	login   func(context.Context) (*ssh.Client, error)
 
-	mu    sync.Mutex
-	link  *link         // the latest; nil: there was none
-	pause time.Duration // before the next login
-	next  time.Time     // when it may begin
+	mu      sync.Mutex
+	link    *link         // the latest; nil: there was none
+	refused error         // why no other login would succeed
+	pause   time.Duration // before the next login
+	next    time.Time     // when it may begin
 }
 
 // New returns a tunnel that logs in to the bastion with the operator's private key when it is first used. The host
@@ -51,7 +52,7 @@ func (t *Tunnel) Dial(ctx context.Context, address string) (net.Conn, error) {
 	select {
 	case <-l.opened:
 	case <-ctx.Done():
-		return nil, t.says("the bastion %s does not answer", ctx.Err())
+		return nil, because(ctx.Err(), "the bastion %s does not answer", t.bastion)
 	}
 	if l.err != nil {
 		return nil, l.err
@@ -67,7 +68,7 @@ func (t *Tunnel) Dial(ctx context.Context, address string) (net.Conn, error) {
 		if l.answers(t.ctx) {
 			return nil
 		}
-		return t.says("the connection to the bastion %s broke", nil)
+		return because(nil, "the connection to the bastion %s broke", t.bastion)
 	}), nil
 }
 
@@ -75,27 +76,15 @@ func (t *Tunnel) Dial(ctx context.Context, address string) (net.Conn, error) {
 // Before that is known, it returns nil.
 func (t *Tunnel) Refused() error {
 	t.mu.Lock()
-	l := t.link
-	t.mu.Unlock()
-	if l == nil {
-		return nil
-	}
-	select {
-	case <-l.opened:
-	default:
-		return nil
-	}
-	if l.err == nil || !l.final {
-		return nil
-	}
-	return l.err
+	defer t.mu.Unlock()
+	return t.refused
 }
 
 // open returns the latest link, and begins another one if that has broken.
 func (t *Tunnel) open() *link {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.link == nil || t.link.ctx.Err() != nil {
+	if t.link == nil || t.link.ctx.Err() != nil && t.refused == nil {
 		t.link = newLink(t.ctx)
 		go t.logIn(t.link, time.Until(t.next))
 	}
@@ -115,22 +104,16 @@ func (t *Tunnel) logIn(l *link, pause time.Duration) {
 		t.pause = shortest
 		go l.watch()
 	} else {
-		l.err, l.final = t.unopened(err)
-		if !l.final {
-			l.broke()
+		l.err = because(err, "the bastion %s cannot be reached", t.bastion)
+		for _, final := range []error{remote.ErrOtherKey, remote.ErrRevokedKey, remote.ErrRefused} {
+			if errors.Is(err, final) {
+				l.err = because(err, "the bastion %s: %v", t.bastion, final)
+				t.refused = l.err
+			}
 		}
+		l.broke()
 	}
 	t.next = time.Now().Add(t.pause)
-}
-
-// unopened says why a login failed, and whether the next one would, too.
-func (t *Tunnel) unopened(err error) (why error, final bool) {
-	for _, refusal := range []error{remote.ErrOtherKey, remote.ErrRevokedKey, remote.ErrRefused} {
-		if errors.Is(err, refusal) {
-			return t.says("the bastion %s: "+refusal.Error(), err), true
-		}
-	}
-	return t.says("the bastion %s cannot be reached", err), false
 }
 
 // unreached says why a link leads to no connection.
@@ -138,13 +121,13 @@ func (t *Tunnel) unreached(ctx context.Context, l *link, err error) error {
 	refused, answered := errors.AsType[*ssh.OpenChannelError](err)
 	switch {
 	case answered && refused.Reason == ssh.Prohibited:
-		return t.says("the bastion %s does not allow connections to it", err)
+		return because(err, "the bastion %s does not allow connections to it", t.bastion)
 	case answered:
-		return t.says("it cannot be reached from the bastion %s", err)
+		return because(err, "it cannot be reached from the bastion %s", t.bastion)
 	case l.answers(ctx):
-		return t.says("it does not answer behind the bastion %s", err)
+		return because(err, "it does not answer behind the bastion %s", t.bastion)
 	case ctx.Err() != nil: // it is not known yet who does not answer
 		return ctx.Err()
 	}
-	return t.says("the connection to the bastion %s broke", err)
+	return because(err, "the connection to the bastion %s broke", t.bastion)
 }

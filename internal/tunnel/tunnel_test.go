@@ -356,6 +356,24 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// A connection of which nobody reads breaks, too: its writer learns of it.
+func TestWriter(t *testing.T) {
+	inMemory(t, func(t *testing.T, b *bastion.Bastion, tunnel *Tunnel, machines <-chan net.Conn) {
+		c, err := tunnel.Dial(t.Context(), "192.0.2.1:50000")
+		must.Do(t, err)
+		_, err = io.WriteString(<-machines, "unread")
+		must.Do(t, err)
+		b.Cut()
+		synctest.Wait()
+		for err == nil {
+			_, err = io.WriteString(c, "hello")
+		}
+		if !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("its writer gets %v", err)
+		}
+	})
+}
+
 // Logins are made one after the other, with pauses that grow while they fail. All who wait get the result of one.
 func TestPauses(t *testing.T) {
 	inMemory(t, func(t *testing.T, b *bastion.Bastion, tunnel *Tunnel, _ <-chan net.Conn) {
