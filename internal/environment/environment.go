@@ -30,7 +30,7 @@ type Environment struct {
 	Allow       *Allow   `yaml:"allow" json:"allow,omitempty" jsonschema:"description=What its code may run besides OpenTofu and known providers. Default: nothing"`
 	Deploy      *Deploy  `yaml:"deploy" json:"deploy,omitempty" jsonschema:"description=The Ansible stage. Default: none"`
 	Verify      *Verify  `yaml:"verify" json:"verify,omitempty" jsonschema:"description=What verify checks on the deployed system. Default: nothing"`
-	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts are reached. Default: directly at their addresses"`
+	SSH         *SSH     `yaml:"ssh" json:"ssh,omitempty" jsonschema:"description=How the hosts and the nodes of a cluster are reached. Default: directly at their addresses"`
 	Review      *Review  `yaml:"review" json:"review,omitempty" jsonschema:"description=Which changed values a plan shows besides those listed in internal/plan/table.go"`
 	Drift       *Drift   `yaml:"drift" json:"drift,omitempty" jsonschema:"description=How the drift check judges changes. Default: every change counts immediately"`
 
@@ -124,10 +124,10 @@ type RebootCheck struct {
 	Seconds int    `yaml:"seconds" json:"seconds,omitempty" jsonschema:"minimum=1,description=How long the system may be away. Default 600"`
 }
 
-// SSH says how the hosts are reached.
+// SSH says how the hosts, and the nodes of a cluster, are reached.
 type SSH struct {
-	Proxy string `yaml:"proxy" json:"proxy,omitempty" jsonschema:"description=URL of an HTTP proxy that reaches the hosts; it need not be trusted"`
-	Jump  string `yaml:"jump" json:"jump,omitempty" jsonschema:"description=Name of the host that is the bastion: the others are reached from it"`
+	Proxy string `yaml:"proxy" json:"proxy,omitempty" jsonschema:"description=URL of an HTTP proxy that reaches them; it need not be trusted"`
+	Jump  string `yaml:"jump" json:"jump,omitempty" jsonschema:"description=Name of the host that is the bastion: the other hosts and the nodes are reached from it"`
 }
 
 // Review adds to the values that a plan shows.
