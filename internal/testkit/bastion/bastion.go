@@ -44,7 +44,7 @@ type Bastion struct {
 // New starts a bastion at an address of the loopback network.
 func New(t *testing.T) *Bastion {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must.Do(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	b := NewInMemory(t)
@@ -66,8 +66,10 @@ func New(t *testing.T) *Bastion {
 func NewInMemory(t *testing.T) *Bastion {
 	t.Helper()
 	b := &Bastion{
-		Host:    remote.Host{Name: "gate", Address: "127.0.0.1", User: "debian"},
-		connect: func(address string) (net.Conn, error) { return net.Dial("tcp", address) },
+		Host: remote.Host{Name: "gate", Address: "127.0.0.1", User: "debian"},
+		connect: func(address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		},
 	}
 	b.Private, b.PEM = newKey(t)
 	b.public = string(b.Private.PublicKey().Marshal())
