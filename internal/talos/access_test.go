@@ -6,7 +6,9 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -16,6 +18,7 @@ import (
 	"slipway/internal/talos"
 	"slipway/internal/testkit/bastion"
 	"slipway/internal/testkit/machines"
+	"slipway/internal/testkit/soon"
 	"slipway/internal/tunnel"
 )
 
@@ -65,9 +68,29 @@ func TestDial(t *testing.T) {
 	}
 }
 
+// A way that leads nowhere ends with the machine's time to answer.
+func TestDialPatience(t *testing.T) {
+	c := machines.New(t, 1, "v1.14.1")
+	c.Access.Patience = time.Millisecond
+	c.Access.Dial = func(ctx context.Context, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+	if o := c.Observe("a"); o.Why != "it did not answer in time" {
+		t.Errorf("got %+v", o)
+	}
+	_, err := c.Access.Services(t.Context(), c.Node("a").Address)
+	must.Fail(t, err, "it did not answer in time")
+}
+
 // A tunnel on the way has its own reasons, also for calls of which gRPC passes on no more than a text.
 func TestTunnelReasons(t *testing.T) {
 	c, b := machines.New(t, 1, "v1.14.1"), bastion.New(t)
+	var cut atomic.Bool
+	c.Sim.Calls = func(string, string) error {
+		if cut.Load() {
+			b.Cut()
+			<-t.Context().Done()
+		}
+		return nil
+	}
 	c.Configure()
 	c.Access.Dial = tunnel.New(t.Context(), b.Host, b.Private).Dial
 	address := c.Node("a").Address
@@ -91,7 +114,15 @@ func TestTunnelReasons(t *testing.T) {
 	b.ConnectBy(func(address string) (net.Conn, error) { return net.Dial("tcp", address) })
 	_, err = c.Access.Services(t.Context(), address)
 	must.Do(t, err)
-	// The reason is over, and the machine is silent for another one.
+	cut.Store(true)
+	_, err = c.Access.Services(t.Context(), address)
+	must.Fail(t, err, "the connection to the bastion gate broke")
+	cut.Store(false)
+	soon.Wait(t, "the bastion is back", func() bool {
+		_, err := c.Access.Services(t.Context(), address)
+		return err == nil
+	})
+	// That is over, and the machine is silent for another reason.
 	c.Machine("a").Set(sim.Faults{Silent: true})
 	_, err = c.Access.Services(t.Context(), address)
 	if err == nil || err.Error() != "it cannot be reached" {
