@@ -21,7 +21,7 @@ func Reach(ctx context.Context, r *run.Run) (*Cluster, *talos.Access, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Listed && c.FromLayers() { // Open has not asked them
+	if c.Listed && c.NeedsLayers() { // Open has not asked them
 		if err := workspace.Prepare(r); err != nil {
 			return nil, nil, err
 		}
@@ -36,11 +36,11 @@ func Reach(ctx context.Context, r *run.Run) (*Cluster, *talos.Access, error) {
 // jumps reports whether the nodes are behind a bastion.
 func (c *Cluster) jumps() bool { return c.Environment.SSH != nil && c.Environment.SSH.Jump != "" }
 
-// FromLayers reports whether the layers have to be asked first: they list the nodes, or the bastion on the way to them.
-func (c *Cluster) FromLayers() bool { return !c.Listed || c.Secrets != nil && c.jumps() }
+// NeedsLayers reports whether the layers have to be asked first: they list the nodes, or the bastion on the way to them.
+func (c *Cluster) NeedsLayers() bool { return !c.Listed || c.Secrets != nil && c.jumps() }
 
 // Access lets this run in to the nodes, in the way that environment.yaml names under ssh. It is the same for the whole
-// run, and ends with ctx. The layers have been asked if FromLayers says so.
+// run, and ends with ctx. The layers have been asked if NeedsLayers says so.
 func (c *Cluster) Access(ctx context.Context) (*talos.Access, error) {
 	if c.access != nil {
 		return c.access, nil

@@ -22,7 +22,10 @@ import (
 	"slipway/internal/remote"
 	"slipway/internal/rollout"
 	"slipway/internal/secrets"
+	"slipway/internal/talos"
+	"slipway/internal/testkit"
 	"slipway/internal/testkit/bastion"
+	"slipway/internal/testkit/machines"
 	"slipway/internal/tofu"
 )
 
@@ -43,7 +46,7 @@ func (s *site) behind(t *testing.T) (b *bastion.Bastion, opened *atomic.Int32) {
 func (s *site) open(t *testing.T, outputs tofu.Outputs) *clusters.Cluster {
 	t.Helper()
 	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle, Listed: true}
-	if c.FromLayers() {
+	if c.NeedsLayers() {
 		must.Do(t, c.Add(s.desk.Layer, outputs))
 		must.Do(t, c.Complete())
 	}
@@ -247,15 +250,66 @@ func TestAddListed(t *testing.T) {
 	outputs := b.Outputs(t)
 	outputs[cluster.NodesOutput] = tofu.Output{Value: json.RawMessage(`"not a list"`)}
 	c := s.open(t, outputs)
-	if _, err := c.Access(t.Context()); err != nil || len(c.Spec.Nodes) != 2 {
+	access, err := c.Access(t.Context())
+	if err != nil || len(c.Spec.Nodes) != 2 {
 		t.Errorf("%v, %+v", err, c.Spec.Nodes)
 	}
-	c.Secrets = nil
-	if c.FromLayers() {
-		t.Error("a plan without the secrets asks the layers for a bastion")
+	if again, err := c.Access(t.Context()); err != nil || again != access {
+		t.Errorf("the second time: %v, another access", err)
 	}
 	c.Listed = false
 	must.Refuse(t, c.Add(s.desk.Layer, outputs), "talos_nodes", "")
+}
+
+// The layers are asked for nodes, and for a bastion by who can ask the nodes.
+func TestNeedsLayers(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	for name, c := range map[string]struct{ listed, jumps, secrets, want bool }{
+		"nodes of layers":         {false, false, true, true},
+		"without the secrets":     {false, false, false, true},
+		"listed":                  {true, false, true, false},
+		"behind a bastion":        {true, true, true, true},
+		"behind, without secrets": {true, true, false, false},
+	} {
+		s.desk.Environment.SSH = &environment.SSH{Proxy: "http://proxy.example.org:3128"}
+		if c.jumps {
+			s.desk.Environment.SSH.Jump = "gate"
+		}
+		opened := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Listed: c.listed}
+		if c.secrets {
+			opened.Secrets = s.Bundle
+		}
+		if opened.NeedsLayers() != c.want {
+			t.Errorf("%s: %t", name, !c.want)
+		}
+	}
+}
+
+// The bastion of nodes that cluster.yaml lists is found with the layers. Without a bastion they are not asked.
+func TestReach(t *testing.T) {
+	testkit.WithoutTofu(t)
+	m, v := machines.New(t, 1, "v1.14.1"), testkit.NewVault(t)
+	_, _, err := clusters.Reach(t.Context(), v.Run)
+	must.Refuse(t, err, "environment test has no cluster", "$EDITOR environments/test/cluster.yaml")
+	v.Write(cluster.Path("test"), "name: home\ntalos: v1.14.1\nkubernetes: v1.35.0\nendpoint: https://10.0.0.10:6443\nnodes: [{name: a, address: 10.0.0.11, role: controlplane, disk: /dev/sda}]\n")
+	plain, err := talos.WriteSecrets(m.Bundle)
+	must.Do(t, err)
+	sealed, err := secrets.SealDocument(cluster.SecretsFile("test"), plain, []string{v.AgeKey.Recipient().String()})
+	must.Do(t, err)
+	v.Write(cluster.SecretsFile("test"), string(sealed))
+	for line, direct := range map[string]bool{"description: none": true, "ssh: {proxy: \"http://proxy.example.org:3128\"}": true, "ssh: {jump: gate}": false} {
+		v.Describe("credentials: [test]", v.InBucket(), line)
+		must.Do(t, v.OpenCredentials())
+		v.Work = t.TempDir()
+		c, access, err := clusters.Reach(t.Context(), v.Run)
+		if !direct {
+			must.NotStarted(t, err, "init")
+			_, err = clusters.Open(t.Context(), v.Run)
+			must.Do(t, err)
+		} else if err != nil || c == nil || access == nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
 }
 
 // Nodes are reached through an HTTP proxy, by their addresses.

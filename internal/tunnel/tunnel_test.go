@@ -286,6 +286,7 @@ func TestPatience(t *testing.T) {
 		"a machine, at once":   {false, time.Second, "", time.Second},
 		"the bastion":          {true, time.Minute, "the connection to the bastion gate broke", every + limit},
 		"the bastion, at once": {true, time.Second, "", time.Second},
+		"when it is asked":     {true, every + time.Second, "", every + time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, b *bastion.Bastion, tunnel *Tunnel, _ <-chan net.Conn) {
@@ -302,7 +303,7 @@ func TestPatience(t *testing.T) {
 				is(t, end)
 				if c.why != "" {
 					lost(t, err, c.why)
-				} else if !errors.Is(err, context.DeadlineExceeded) {
+				} else if !errors.Is(context.DeadlineExceeded, err) { // and nothing more than that
 					t.Errorf("got %v", err)
 				}
 			})

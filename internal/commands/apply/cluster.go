@@ -89,7 +89,7 @@ func (c *clusterPart) apply(ctx context.Context, made made) error {
 
 // findNodes completes the cluster by the nodes and the bastion that the layers list.
 func (c *clusterPart) findNodes(ctx context.Context, made made) error {
-	if !c.FromLayers() {
+	if !c.NeedsLayers() {
 		return nil
 	}
 	if c.OnlyLayer != "" {

@@ -19,7 +19,7 @@ func (p *planning) proposeCluster(ctx context.Context, c *clusters.Cluster, afte
 	if c.Listed {
 		after = ""
 	}
-	if after == "" && c.FromLayers() {
+	if after == "" && c.NeedsLayers() {
 		if err := c.AskLayers(ctx); err != nil {
 			return err
 		}
