@@ -303,7 +303,7 @@ func TestPatience(t *testing.T) {
 				is(t, end)
 				if c.why != "" {
 					lost(t, err, c.why)
-				} else if !errors.Is(context.DeadlineExceeded, err) { // and nothing more than that
+				} else if _, blames := errors.AsType[*Error](err); blames || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v", err)
 				}
 			})
