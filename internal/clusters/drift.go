@@ -19,14 +19,17 @@ func (c *Cluster) Drift(ctx context.Context, expected []environment.Ignore, now 
 	if len(c.Spec.Nodes) == 0 { // the layers that list them are not applied
 		return &drift.Cluster{Unapplied: []plan.Change{{Address: c.Spec.Name, Action: plan.Create}}}, nil
 	}
-	if !c.Listed {
-		if err := c.Complete(); err != nil {
-			return nil, err
-		}
+	if err := c.Complete(); err != nil {
+		return nil, err
 	}
 	last, unreadable := c.readRecord(ctx)
 	if unreadable != nil && c.Secrets == nil {
 		return nil, unreadable
+	}
+	if c.Secrets != nil && last.Run != "" { // a cluster on record can be reached, or the check has failed
+		if _, err := c.Access(ctx); err != nil {
+			return nil, err
+		}
 	}
 	s, err := c.ask(ctx)
 	if err != nil {

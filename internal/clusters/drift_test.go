@@ -15,8 +15,10 @@ import (
 	"slipway/internal/drift"
 	"slipway/internal/environment"
 	"slipway/internal/must"
+	"slipway/internal/secrets"
 	"slipway/internal/state"
 	"slipway/internal/testkit/machines"
+	"slipway/internal/tofu"
 )
 
 // questions are the calls that change nothing.
@@ -255,4 +257,29 @@ func TestDriftOfLayers(t *testing.T) {
 	if found, err := c.Drift(t.Context(), nil, time.Time{}); err == nil || found != nil || !strings.Contains(err.Error(), "two nodes are called a") {
 		t.Errorf("it finds %+v, %v", found, err)
 	}
+}
+
+// A cluster behind a bastion is checked through it. Without the way to it, nobody knows whether it has drifted, unless
+// it was never applied.
+func TestDriftBehindBastion(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	b, opened := s.behind(t)
+	check := func(outputs tofu.Outputs) (*drift.Cluster, error) {
+		return s.open(t, outputs).Drift(t.Context(), nil, time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC))
+	}
+	found, err := check(nil)
+	must.Do(t, err)
+	if len(found.Unapplied) != 2 {
+		t.Errorf("without a bastion: %+v", found)
+	}
+	must.Do(t, s.through(t, b).Do(t.Context()))
+	asked := opened.Load()
+	found, err = check(b.Outputs(t))
+	must.Do(t, err)
+	if !found.Clean() || opened.Load() == asked {
+		t.Errorf("%d connections are opened: %+v", opened.Load()-asked, found)
+	}
+	delete(s.desk.Credentials, secrets.OperatorKey)
+	_, err = check(b.Outputs(t))
+	must.Refuse(t, err, "the credentials of test have no SSH_PRIVATE_KEY", "--variable=SSH_PRIVATE_KEY")
 }

@@ -256,13 +256,15 @@ const dataFolder = "/var/lib/etcd"
 
 // etcd returns the member's own view. It is unknown unless every question is answered.
 func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
-	unknown := func() rollout.View {
-		empty, err := a.isEmpty(ctx, c, dataFolder)
-		return rollout.View{Known: err == nil && empty, Empty: err == nil && empty, Begun: err == nil && !empty}
+	// Asked first: the other questions wait for etcd until their time is up.
+	empty, err := a.isEmpty(ctx, c, dataFolder)
+	if err == nil && empty {
+		return rollout.View{Known: true, Empty: true}
 	}
+	unknown := rollout.View{Begun: err == nil}
 	own, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdStatusResponse, error) { return c.EtcdStatus(ctx) })
 	if err != nil {
-		return unknown()
+		return unknown
 	}
 	v := rollout.View{Known: true}
 	for _, m := range own.GetMessages() {
@@ -272,7 +274,7 @@ func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
 		return c.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{QueryLocal: true})
 	})
 	if err != nil {
-		return unknown()
+		return unknown
 	}
 	for _, m := range list.GetMessages() {
 		for _, member := range m.GetMembers() {
@@ -281,7 +283,7 @@ func (a *Access) etcd(ctx context.Context, c *client.Client) rollout.View {
 	}
 	alarms, err := ask(ctx, a, func(ctx context.Context) (*machine.EtcdAlarmListResponse, error) { return c.EtcdAlarmList(ctx) })
 	if err != nil || v.Self == 0 || len(v.Members) == 0 {
-		return unknown()
+		return unknown
 	}
 	for _, m := range alarms.GetMessages() {
 		for _, alarm := range m.GetMemberAlarms() {

@@ -62,7 +62,7 @@ func checkDrift(ctx context.Context, r *run.Run, check *drift.Check) error {
 		if nodes, err = clusters.OpenToCompare(r); err != nil {
 			return err
 		}
-		if !nodes.Listed {
+		if nodes.NeedsLayers() {
 			needOutputs = append(needOutputs, nodes.Add)
 		}
 	}

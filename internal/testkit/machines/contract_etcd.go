@@ -1,10 +1,12 @@
 package machines
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/safe"
@@ -29,9 +31,10 @@ func (k *contract) before(t *testing.T) {
 	if stage := stage(t, c); stage != "booting" {
 		t.Errorf("it is in the stage %s", stage)
 	}
-	if _, err := c.EtcdStatus(t.Context()); err == nil {
-		t.Error("etcd answers")
-	}
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	_, err := c.EtcdStatus(ctx) // a machine waits for its etcd as long as the caller does
+	code(t, "the status of etcd", err, codes.DeadlineExceeded)
 	if files := files(t, c); len(files) != 1 || files[0] != data {
 		t.Errorf("its folder has %q", files)
 	}
