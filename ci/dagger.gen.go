@@ -107,6 +107,34 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Toolchain) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
+	concrete.Pins = r.Pins
+	return json.Marshal(&concrete)
+}
+
+func (r *Toolchain) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
+	r.Pins = concrete.Pins
+	return nil
+}
+
 func (r Cluster) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Slipway *Slipway
@@ -144,34 +172,6 @@ func (r *Secrets) UnmarshalJSON(bs []byte) error {
 		return err
 	}
 	r.Slipway = concrete.Slipway
-	return nil
-}
-
-func (r Toolchain) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	concrete.Container = r.Container
-	concrete.AnsibleImage = r.AnsibleImage
-	concrete.Pins = r.Pins
-	return json.Marshal(&concrete)
-}
-
-func (r *Toolchain) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Container = concrete.Container
-	r.AnsibleImage = concrete.AnsibleImage
-	r.Pins = concrete.Pins
 	return nil
 }
 
@@ -378,6 +378,29 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Cluster).Health(&parent, ctx, env)
+		case "Kubeconfig":
+			var parent Cluster
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var options struct {
+				Env string
+				For string
+			}
+			if inputArgs["Env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["Env"]), &options.Env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg Env", err))
+				}
+			}
+			if inputArgs["For"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["For"]), &options.For)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg For", err))
+				}
+			}
+			return (*Cluster).Kubeconfig(&parent, ctx, options)
 		case "Logs":
 			var parent Cluster
 			err = json.Unmarshal(parentJSON, &parent)
@@ -469,6 +492,29 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Cluster).Status(&parent, ctx, env)
+		case "Talosconfig":
+			var parent Cluster
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var options struct {
+				Env string
+				For string
+			}
+			if inputArgs["Env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["Env"]), &options.Env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg Env", err))
+				}
+			}
+			if inputArgs["For"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["For"]), &options.For)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg For", err))
+				}
+			}
+			return (*Cluster).Talosconfig(&parent, ctx, options)
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}
