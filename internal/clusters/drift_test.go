@@ -259,7 +259,7 @@ func TestDriftOfLayers(t *testing.T) {
 	}
 }
 
-// A cluster behind a bastion is checked through it. Without the way to it, nobody knows whether it has drifted, unless
+// A cluster behind a bastion is checked through it. Without the way to it, it is unknown whether it has drifted, unless
 // it was never applied.
 func TestDriftBehindBastion(t *testing.T) {
 	s := newSite(t, 1, "v1.14.1")
