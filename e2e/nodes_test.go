@@ -26,15 +26,15 @@ func needNodes(t *testing.T, names ...string) {
 	t.Helper()
 	needOwnEngine(t)
 	for _, name := range names {
-		if r := node(t, "wipe", name); strings.Contains(r.stderr, "the nodes are not built") {
-			t.Skip("NOT RUN: the Talos nodes are not built: make cluster")
-		} else {
-			r.must(t)
-		}
+		node(t, "wipe", name).must(t)
 		t.Cleanup(func() { node(t, "wipe", name).must(t) })
 	}
 	for _, name := range names {
-		node(t, "on", name).must(t)
+		r := node(t, "on", name)
+		if strings.Contains(r.stderr, "the nodes are not built") {
+			t.Skip("NOT RUN: the Talos nodes are not built: make cluster")
+		}
+		r.must(t)
 	}
 }
 

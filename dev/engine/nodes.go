@@ -35,12 +35,20 @@ func startCluster(ctx context.Context, s settings) error {
 	if err := s.buildCluster(ctx); err != nil {
 		return err
 	}
+	return s.switchOn(ctx, firstNodes...)
+}
+
+// switchOn switches nodes on, after the registry has their images: it is empty whenever the engine starts.
+func (s settings) switchOn(ctx context.Context, names ...string) error {
+	if missing := s.missing(s.rack().Products()); len(missing) > 0 {
+		return console.Refuse("make cluster", "the nodes are not built: %s", strings.Join(missing, ", "))
+	}
 	done := console.During("push the images of the nodes to " + s.registryAddress())
 	if err := s.rack().Publish(ctx, s.push); err != nil {
 		return err
 	}
 	done()
-	for _, name := range firstNodes {
+	for _, name := range names {
 		if err := s.rack().On(ctx, name); err != nil {
 			return err
 		}
@@ -51,8 +59,8 @@ func startCluster(ctx context.Context, s settings) error {
 
 // node switches one node.
 func node(ctx context.Context, s settings, verb, name string) error {
-	switches := map[string]func(context.Context, string) error{"on": s.rack().On, "off": s.rack().Off, "wipe": s.rack().Wipe}
-	do, ok := switches[verb]
+	switchOn := func(ctx context.Context, name string) error { return s.switchOn(ctx, name) }
+	do, ok := map[string]func(context.Context, string) error{"on": switchOn, "off": s.rack().Off, "wipe": s.rack().Wipe}[verb]
 	if !ok {
 		return console.Refuse(".slipway/engine node on "+firstNodes[0], "a node can be switched on, off, or wiped: not %q", verb)
 	}
@@ -64,9 +72,6 @@ func node(ctx context.Context, s settings, verb, name string) error {
 		return err
 	}
 	defer unlock()
-	if missing := s.missing(s.rack().Products()); len(missing) > 0 {
-		return console.Refuse("make cluster", "the nodes are not built: %s", strings.Join(missing, ", "))
-	}
 	return do(ctx, name)
 }
 
