@@ -25,7 +25,7 @@ func report(t *testing.T, files map[string]string) (*run, error) {
 	t.Helper()
 	folder := t.TempDir()
 	skips := filepath.Join(folder, "skips")
-	files["skips"] = "# why\nTestElsewhere\t\tthe engine is not ours\nlookup\tno network\n"
+	files["skips"] = "# why\nTestElsewhere\t\tthe engine is not ours\nnew advisories\tno network\n"
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -65,8 +65,8 @@ func TestReport(t *testing.T) {
 			[]string{"FAILED: TestUp again", "    second", "0 passed, 1 failed"}, 1,
 		},
 		"a phase that may be skipped, and one that may not": {
-			map[string]string{"phases.tsv": "lookup\t0\tskipped\nother\t0\tskipped\n"},
-			[]string{"NOT RUN: lookup: no network", "NOT RUN, AND NOT IN dev/skips: other", "0 passed, 1 failed, 2 skipped"}, 1,
+			map[string]string{"phases.tsv": "new advisories\t0\tskipped\nother\t0\tskipped\n"},
+			[]string{"NOT RUN: new_advisories: no network", "NOT RUN, AND NOT IN dev/skips: other", "0 passed, 1 failed, 2 skipped"}, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func (r *run) count(s suite, phase, log string, reasons map[string]string) (fail
 
 // skip notes a test that did not run. It is a failure without a reason.
 func (r *run) skip(name string, reasons map[string]string) []failure {
-	name = strings.ReplaceAll(name, " ", "_")
+	name = underscored(name)
 	r.skipped++
 	if reason := reasons[name]; reason != "" {
 		r.notRun = append(r.notRun, "NOT RUN: "+name+": "+reason)
@@ -162,6 +162,9 @@ func (r *run) skip(name string, reasons map[string]string) []failure {
 	r.notRun = append(r.notRun, "NOT RUN, AND NOT IN dev/skips: "+name)
 	return []failure{{test: name, output: "it was skipped, and dev/skips gives no reason"}}
 }
+
+// underscored is a name as go test writes it. Phases and dev/skips may have spaces.
+func underscored(name string) string { return strings.ReplaceAll(name, " ", "_") }
 
 // message is the output of a failed test without the lines that go test puts around it.
 func message(d *detail) string {
@@ -208,7 +211,7 @@ func readReasons(path string) (map[string]string, error) {
 	reasons := map[string]string{}
 	for line := range strings.Lines(string(data)) {
 		if name, reason, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && !strings.HasPrefix(line, "#") {
-			reasons[name] = strings.TrimSpace(reason)
+			reasons[underscored(name)] = strings.TrimSpace(reason)
 		}
 	}
 	return reasons, nil
