@@ -552,7 +552,7 @@ resource "terraform_data" "slow" {
 // real schemas, and a plan without credentials says which are missing.
 func TestRepository(t *testing.T) {
 	t.Parallel()
-	dagger(t, "call", "environments").must(t).says(t, "prod     yes        missing")
+	dagger(t, "call", "environments").must(t).says(t, "prod           yes        missing")
 	dagger(t, "call", "fmt").must(t)
 	dagger(t, "call", "validate").must(t).says(t, "environments/local: valid", "environments/test: valid", "environments/preprod: valid", "environments/prod: valid")
 	dagger(t, "call", "lint").must(t)
