@@ -24,8 +24,11 @@ type Command struct {
 	// the credentials that environment.yaml has for plans.
 	Reads bool
 
-	Flags func(*flag.FlagSet)               // the command's own flags; nil: none
-	Run   func(context.Context, *Run) error // runs with everything opened that Opens says
+	Flags func(*flag.FlagSet) // the command's own flags; nil: none
+	// Arguments says in the help what may follow the flags, after "--". Empty: nothing may.
+	Arguments string
+
+	Run func(context.Context, *Run) error // runs with everything opened that Opens says
 
 	// Unopened is called instead of Run, with the error, if something could not be opened; if nil,
 	// the error ends the run.
@@ -44,13 +47,14 @@ const (
 	State                    // also the store of its states, after checking that it belongs to the environment
 )
 
-// Parse parses a command line: the shared flags into o, and the command's own flags.
+// Parse parses a command line: the shared flags and the arguments into o, and the command's own flags.
 func (c Command) Parse(args []string, o *Options) error {
 	flags := c.FlagSet(o)
 	if err := flags.Parse(args); err != nil {
 		return fault.Refuse("slipway "+c.Name+" --help", "%s: %v", c.Name, err)
 	}
-	if flags.NArg() > 0 {
+	o.Args = flags.Args()
+	if len(o.Args) > 0 && c.Arguments == "" {
 		return fault.Refuse("slipway "+c.Name+" --help", "%s takes no argument %q", c.Name, flags.Arg(0))
 	}
 	if o.ID == "" {
@@ -61,7 +65,11 @@ func (c Command) Parse(args []string, o *Options) error {
 
 // Usage prints the command's help.
 func (c Command) Usage(w io.Writer) {
-	fmt.Fprintf(w, "usage: slipway %s [FLAGS]\n\n%s\n\n", c.Name, c.Help)
+	arguments := ""
+	if c.Arguments != "" {
+		arguments = " -- " + c.Arguments
+	}
+	fmt.Fprintf(w, "usage: slipway %s [FLAGS]%s\n\n%s\n\n", c.Name, arguments, c.Help)
 	flags := c.FlagSet(&Options{})
 	flags.SetOutput(w)
 	flags.PrintDefaults()

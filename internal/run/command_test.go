@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,23 @@ func TestParse(t *testing.T) {
 	}()
 	must.Refuse(t, command(run.Nothing).Parse([]string{"--env=test"}, &o), "wave: flag provided but not defined: -env", "slipway wave --help")
 	must.Refuse(t, command(run.State).Parse([]string{"test"}, &o), `wave takes no argument "test"`, "slipway wave --help")
+}
+
+// What follows the flags is for the tool that the command runs, also if it looks like flags of ours.
+func TestParseArguments(t *testing.T) {
+	c := command(run.State)
+	c.Arguments = "HOW"
+	var o run.Options
+	must.Do(t, c.Parse([]string{"--env=test", "--", "--env=other", "-x", "--", "y"}, &o))
+	if o.Env != "test" || !slices.Equal(o.Args, []string{"--env=other", "-x", "--", "y"}) {
+		t.Errorf("got %q for %s", o.Args, o.Env)
+	}
+	must.Refuse(t, c.Parse([]string{"-x", "y"}, &o), "wave: flag provided but not defined: -x", "slipway wave --help")
+	var text strings.Builder
+	c.Usage(&text)
+	if !strings.HasPrefix(text.String(), "usage: slipway wave [FLAGS] -- HOW\n") {
+		t.Errorf("got %s", text.String())
+	}
 }
 
 func TestUsage(t *testing.T) {

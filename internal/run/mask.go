@@ -1,6 +1,7 @@
 package run
 
 import (
+	"io"
 	"strings"
 
 	"slipway/internal/redact"
@@ -51,6 +52,9 @@ func (m *Mask) Settle() {
 
 // String returns a text with its secrets masked.
 func (m *Mask) String(text string) string { return m.set.String(text) }
+
+// Writer masks what is written to it, and passes it on to w. Its Flush passes on the rest.
+func (m *Mask) Writer(w io.Writer) *redact.Writer { return m.set.Writer(w) }
 
 // TooShort counts the values that are too short to be masked.
 func (m *Mask) TooShort() int { return m.set.Skipped() }

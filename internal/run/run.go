@@ -23,9 +23,10 @@ import (
 
 // Options are shared by all commands.
 type Options struct {
-	Env       string // folder below environments/; empty: none, or all
-	OnlyLayer string // empty: all
-	ID        string // unique ID of the run
+	Env       string   // folder below environments/; empty: none, or all
+	OnlyLayer string   // empty: all
+	ID        string   // unique ID of the run
+	Args      []string // of a tool that the command runs
 
 	Repository   string // read-only
 	Work         string // a tmpfs, the only place for plaintext files
