@@ -79,8 +79,8 @@ func (c *Cluster) openTunnel(ctx context.Context) error {
 	return nil
 }
 
-// refused returns a refusal if no login at the bastion can succeed: waiting for the nodes would not help.
-func (c *Cluster) refused() error {
+// Refused returns a refusal if no login at the bastion can succeed: waiting for the nodes would not help.
+func (c *Cluster) Refused() error {
 	if c.tunnel == nil {
 		return nil
 	}

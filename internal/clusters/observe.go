@@ -32,7 +32,7 @@ func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, err
 		})
 	}
 	all.Wait()
-	if err := c.refused(); err != nil {
+	if err := c.Refused(); err != nil {
 		return s, err
 	}
 	for _, n := range c.Spec.Nodes {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/siderolabs/talos/pkg/machinery/client/config"
 	"go.yaml.in/yaml/v3"
 
 	"slipway/internal/cluster"
@@ -24,6 +25,7 @@ type parsedKubeconfig struct {
 		Cluster struct {
 			Server string
 			CA     string `yaml:"certificate-authority-data"`
+			Proxy  string `yaml:"proxy-url"`
 		}
 	}
 	Users []struct {
@@ -50,7 +52,7 @@ func decoded(t *testing.T, text string) []byte {
 // A kubeconfig makes its owner an administrator at the cluster's endpoint, for as long as asked and not a second longer.
 func TestKubeconfig(t *testing.T) {
 	b := bundle(t, "v1.14.1")
-	made, err := Kubeconfig(&cluster.Cluster{Name: "home", Endpoint: "https://10.0.0.10:6443"}, b, 8*time.Hour)
+	made, err := Kubeconfig(&cluster.Cluster{Name: "home", Endpoint: "https://10.0.0.10:6443"}, b, 8*time.Hour, "")
 	must.Do(t, err)
 	var got parsedKubeconfig
 	decoder := yaml.NewDecoder(strings.NewReader(string(made.File)))
@@ -60,7 +62,7 @@ func TestKubeconfig(t *testing.T) {
 		t.Fatalf("got\n%s", made.File)
 	}
 	server, user, context := got.Clusters[0], got.Users[0], got.Contexts[0]
-	if server.Name != "home" || server.Cluster.Server != "https://10.0.0.10:6443" || string(decoded(t, server.Cluster.CA)) != string(b.Certs.K8s.Crt) {
+	if server.Name != "home" || server.Cluster.Proxy != "" || server.Cluster.Server != "https://10.0.0.10:6443" || string(decoded(t, server.Cluster.CA)) != string(b.Certs.K8s.Crt) {
 		t.Errorf("the cluster is %+v", server)
 	}
 	if c := context.Context; context.Name != got.Current || c.Cluster != server.Name || c.User != user.Name || user.Name != "admin@home" || c.Namespace != "default" {
@@ -93,16 +95,36 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
+// Where a proxy leads to the cluster, kubectl and talosctl find it in their files.
+func TestLoginByProxy(t *testing.T) {
+	b := bundle(t, "v1.14.1")
+	spec := &cluster.Cluster{Name: "home", Endpoint: "https://10.0.0.10:6443"}
+	made, err := Kubeconfig(spec, b, time.Hour, "http://u:p@127.0.0.1:1")
+	must.Do(t, err)
+	var kube parsedKubeconfig
+	must.Do(t, yaml.Unmarshal(made.File, &kube))
+	if got := kube.Clusters[0].Cluster.Proxy; got != "http://u:p@127.0.0.1:1" {
+		t.Errorf("the proxy of the kubeconfig is %q", got)
+	}
+	made, err = Talosconfig(spec, b, time.Hour, "http://u:p@127.0.0.1:1")
+	must.Do(t, err)
+	own, err := config.FromBytes(made.File)
+	must.Do(t, err)
+	if got := own.Contexts["home"].ProxyURL; got != "http://u:p@127.0.0.1:1" {
+		t.Errorf("the proxy of the talosconfig is %q", got)
+	}
+}
+
 // Secrets that cannot sign are refused without a word of them.
 func TestLoginRefuses(t *testing.T) {
 	spec := &cluster.Cluster{Name: "home"}
 	b := bundle(t, "v1.14.1")
 	b.Certs.K8s.Key, b.Certs.OS.Key = []byte("canary"), []byte("canary")
-	_, err := Kubeconfig(spec, b, time.Hour)
+	_, err := Kubeconfig(spec, b, time.Hour, "")
 	must.Fail(t, err, "certs.k8s in the secrets of the machines is not an authority")
-	_, err = Talosconfig(spec, b, time.Hour)
+	_, err = Talosconfig(spec, b, time.Hour, "")
 	must.Fail(t, err, "certs.os in the secrets of the machines cannot sign a certificate")
 	b.Certs.K8s.Key = b.Certs.Etcd.Key
-	_, err = Kubeconfig(spec, b, time.Hour)
+	_, err = Kubeconfig(spec, b, time.Hour, "")
 	must.Fail(t, err, "certs.k8s in the secrets of the machines cannot sign a certificate")
 }

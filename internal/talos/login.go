@@ -27,8 +27,9 @@ type Login struct {
 const skew = 10 * time.Second
 
 // Kubeconfig makes an administrator's kubeconfig like that of `talosctl kubeconfig`. Its certificate is valid
-// for the lifetime, from now by the bundle's clock, and cannot be revoked. Errors never quote the secrets.
-func Kubeconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Duration) (Login, error) {
+// for the lifetime, from now by the bundle's clock, and cannot be revoked. proxy is the URL of an HTTP proxy on the
+// way to the API server; empty: none. Errors never quote the secrets.
+func Kubeconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Duration, proxy string) (Login, error) {
 	now := bundle.Clock.Now()
 	until := now.Add(lifetime)
 	authority, err := talosx509.NewCertificateAuthorityFromCertificateAndKey(bundle.Certs.K8s)
@@ -47,9 +48,13 @@ func Kubeconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Dur
 	}
 	type object = map[string]any
 	user, encode := "admin@"+spec.Name, base64.StdEncoding.EncodeToString
+	server := object{"server": spec.Endpoint, "certificate-authority-data": encode(bundle.Certs.K8s.Crt)}
+	if proxy != "" {
+		server["proxy-url"] = proxy
+	}
 	file, err := yaml.Marshal(object{
 		"apiVersion": "v1", "kind": "Config", "current-context": user,
-		"clusters": []object{{"name": spec.Name, "cluster": object{"server": spec.Endpoint, "certificate-authority-data": encode(bundle.Certs.K8s.Crt)}}},
+		"clusters": []object{{"name": spec.Name, "cluster": server}},
 		"users":    []object{{"name": user, "user": object{"client-certificate-data": encode(own.CrtPEM), "client-key-data": encode(own.KeyPEM)}}},
 		"contexts": []object{{"name": user, "context": object{"cluster": spec.Name, "user": user, "namespace": "default"}}},
 	})
@@ -58,8 +63,9 @@ func Kubeconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Dur
 
 // Talosconfig makes an administrator's talosconfig like that of `talosctl gen config`, with the control planes as
 // its endpoints. It has no nodes: with them, `talosctl reboot` would restart all. Its certificate is valid as
-// that of Kubeconfig.
-func Talosconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Duration) (Login, error) {
+// that of Kubeconfig. proxy is the URL of an HTTP proxy on the way to the nodes, which talosctl before 1.14 ignores;
+// empty: none.
+func Talosconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Duration, proxy string) (Login, error) {
 	now := bundle.Clock.Now()
 	own, err := secrets.NewAdminCertificateAndKey(now.Add(-skew), bundle.Certs.OS, role.MakeSet(role.Admin), skew+lifetime)
 	if err != nil {
@@ -69,6 +75,8 @@ func Talosconfig(spec *cluster.Cluster, bundle *secrets.Bundle, lifetime time.Du
 	for _, n := range spec.Of(cluster.ControlPlane) {
 		endpoints = append(endpoints, n.Address)
 	}
-	file, err := config.NewConfig(spec.Name, endpoints, bundle.Certs.OS.Crt, own).Bytes()
+	made := config.NewConfig(spec.Name, endpoints, bundle.Certs.OS.Crt, own)
+	made.Contexts[made.Context].ProxyURL = proxy
+	file, err := made.Bytes()
 	return Login{file, string(own.Key), now.Add(lifetime)}, err
 }

@@ -31,7 +31,7 @@ func versionBy(t *testing.T, c *config.Config) (string, error) {
 func TestTalosconfig(t *testing.T) {
 	m := machines.New(t, 3, "v1.14.1")
 	m.Configure()
-	made, err := talos.Talosconfig(m.Spec, m.Bundle, time.Hour)
+	made, err := talos.Talosconfig(m.Spec, m.Bundle, time.Hour, "")
 	must.Do(t, err)
 	got, err := config.FromBytes(made.File)
 	must.Do(t, err)
@@ -53,7 +53,7 @@ func TestTalosconfig(t *testing.T) {
 	}
 
 	m.Bundle.Clock = secrets.NewFixedClock(time.Now().Add(-2 * time.Hour))
-	made, err = talos.Talosconfig(m.Spec, m.Bundle, time.Hour)
+	made, err = talos.Talosconfig(m.Spec, m.Bundle, time.Hour, "")
 	must.Do(t, err)
 	got, err = config.FromBytes(made.File)
 	must.Do(t, err)

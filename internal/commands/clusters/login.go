@@ -38,7 +38,7 @@ func makeKubeconfig(r *run.Run, l loginFlags) error {
 	if err := c.NeedSecrets(); err != nil {
 		return err
 	}
-	made, err := talos.Kubeconfig(c.Spec, c.Secrets, lifetime)
+	made, err := talos.Kubeconfig(c.Spec, c.Secrets, lifetime, "")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func makeTalosconfig(ctx context.Context, r *run.Run, l loginFlags) error {
 	if err != nil {
 		return err
 	}
-	made, err := talos.Talosconfig(c.Spec, c.Secrets, lifetime)
+	made, err := talos.Talosconfig(c.Spec, c.Secrets, lifetime, "")
 	if err != nil {
 		return err
 	}
