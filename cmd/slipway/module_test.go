@@ -77,7 +77,7 @@ func TestModuleCalls(t *testing.T) {
 			}
 			for _, text := range texts {
 				name, ok := strings.CutPrefix(text, "--")
-				if !ok {
+				if !ok || name == "" { // "--" itself
 					continue
 				}
 				name, value, _ := strings.Cut(name, "=")

@@ -34,11 +34,7 @@ func (c *Cluster) addresses() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := endpoint.Port()
-	if port == "" {
-		port = "443"
-	}
-	list := []string{net.JoinHostPort(endpoint.Hostname(), port)}
+	list := []string{endpoint.Host} // cluster.yaml has to name its port
 	for _, n := range c.Spec.Nodes {
 		for _, port := range []int{constants.ApidPort, constants.DefaultControlPlanePort} {
 			list = append(list, net.JoinHostPort(n.Address, strconv.Itoa(port)))

@@ -48,8 +48,8 @@ func NewRollout(ctx context.Context, c *Cluster, only ...rollout.Kind) (*Rollout
 
 // Check refuses, before anything is changed, a cluster that no rollout could change.
 func (c *Cluster) Check() error {
-	if c.Store == nil {
-		return fault.Refuse("$EDITOR environments/"+c.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", c.Env)
+	if err := c.NeedStore(); err != nil {
+		return err
 	}
 	if c.jumps() {
 		if _, err := hosts.NeedPrivateKey(c.Run); err != nil {
@@ -60,6 +60,14 @@ func (c *Cluster) Check() error {
 		if _, err := c.Config(n); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// NeedStore refuses a change without a store, which has the lock of the nodes.
+func (c *Cluster) NeedStore() error {
+	if c.Store == nil {
+		return fault.Refuse("$EDITOR environments/"+c.Env+"/environment.yaml", "the state of %s is not in a bucket, so nothing would keep two changes of its cluster apart", c.Env)
 	}
 	return nil
 }
@@ -92,10 +100,10 @@ func (o *Rollout) Do(ctx context.Context) error {
 	})
 }
 
-// stepsOf returns the steps in the journal of an earlier run.
+// stepsOf returns the steps in the journal of an earlier run. An entry without a node is of a tool such as kubectl.
 func stepsOf(dead journal.Run) (steps []rollout.Step) {
 	for _, e := range dead.Entries {
-		if e.Kind == journal.Start {
+		if e.Kind == journal.Start && e.Address != "" {
 			steps = append(steps, rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address, Boot: e.ID})
 		}
 	}

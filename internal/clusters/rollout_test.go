@@ -484,3 +484,27 @@ func TestRolloutQuorumLost(t *testing.T) {
 	must.Do(t, s.roll(every...).Do(t.Context()))
 	s.asWanted(t)
 }
+
+// What a tool such as kubectl did before it was killed is no step of a rollout. A rollout that succeeds forgets it.
+func TestRolloutAfterTool(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	tool := s.desk.Other(journal.Header{ID: "tool", Stage: "cluster-kubectl"})
+	must.Do(t, tool.Keep(t.Context(), journal.Entry{Kind: journal.Start, Action: "kubectl delete"}))
+	must.Do(t, tool.Abandon(t.Context()))
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	if keys := s.desk.Journals(); len(keys) > 0 {
+		t.Errorf("left are %q", keys)
+	}
+
+	tool = s.desk.Other(journal.Header{ID: "tool", Stage: "cluster-kubectl"})
+	must.Do(t, tool.Keep(t.Context(), journal.Entry{Kind: journal.Start, Action: "kubectl delete"}))
+	must.Do(t, tool.Abandon(t.Context()))
+	s.Machine("a").Set(sim.Faults{Labels: map[string]string{"tuppr.home-operations.com/upgrading": "true"}})
+	s.patch(t, "machine: {sysctls: {vm.swappiness: \"10\"}}\n")
+	must.Fail(t, s.roll(every...).Do(t.Context()), "tuppr")
+	for _, key := range s.desk.Journals() {
+		if !strings.HasPrefix(key, "tool/") {
+			t.Errorf("a rollout without a step leaves %s", key)
+		}
+	}
+}

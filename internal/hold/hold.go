@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -211,14 +212,23 @@ func NoteRuns(ctx context.Context, s Subject) error {
 		r.Say("note: %s is changing %s right now: the plan may already be out of date", DescribeRun(run), s.Name)
 	}
 	for _, run := range o.Dead {
-		if s.Repair == "" {
+		switch {
+		case OfTool(run):
+			r.Say("note: %s was interrupted, and may have done a part of its work", DescribeRun(run))
+		case s.Repair == "":
 			r.Say("note: %s was interrupted: the next apply goes on from there", DescribeRun(run))
-			continue
+		default:
+			r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), s.Call(s.Repair))
 		}
-		r.Say("note: %s was interrupted: before the next apply, run %s", DescribeRun(run), s.Call(s.Repair))
 	}
 	return err
 }
+
+// toolStages run a tool of somebody's choice on a cluster.
+var toolStages = []string{"cluster-kubectl", "cluster-talosctl", "cluster-helm"}
+
+// OfTool reports whether a run was that of a tool such as kubectl. If it was interrupted, nothing goes on from there.
+func OfTool(run journal.Run) bool { return slices.Contains(toolStages, run.Stage) }
 
 // DescribeRun describes a run for use in a sentence.
 func DescribeRun(run journal.Run) string {

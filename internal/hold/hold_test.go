@@ -175,6 +175,11 @@ func TestNoteRunsOnNodes(t *testing.T) {
 	if said := d.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "note: run dead (apply, started ") || !strings.HasSuffix(said, "was interrupted: the next apply goes on from there\n") {
 		t.Errorf("it says %q", said)
 	}
+	d.Interrupted(journal.Header{ID: "tool", Stage: "cluster-helm"})
+	must.Do(t, NoteRuns(t.Context(), nodes))
+	if said := d.Stderr.(*bytes.Buffer).String(); !strings.Contains(said, "note: run tool (cluster-helm, started ") || !strings.HasSuffix(said, "was interrupted, and may have done a part of its work\n") {
+		t.Errorf("it says %q", said)
+	}
 }
 
 // A change only starts if no other run is active, none was interrupted, and nobody holds the lock.

@@ -11,7 +11,7 @@ import (
 )
 
 // effects are the helpers in ci/ by which a function reaches out of the engine.
-var effects = []string{"call", "report", "runUncached", "planned", "toGitHub", "driftOf", "change", "changes", "login", "Terminal"}
+var effects = []string{"call", "report", "runUncached", "planned", "toGitHub", "driftOf", "change", "changes", "login", "runTool", "Terminal"}
 
 // moduleFiles parses the Dagger module's files.
 func moduleFiles(t *testing.T) map[string]*ast.File {
