@@ -15,6 +15,7 @@ import (
 type target struct {
 	env        string // empty: none
 	deadline   string
+	args       []string // of a tool that the command runs
 	repository *dagger.Directory
 	container  *dagger.Container
 }
@@ -87,6 +88,9 @@ func (t *target) runUncached(ctx context.Context, command string, flags ...strin
 // Everything is read from files. The engine keeps the exit code and the output apart from these:
 // when it needs room it may delete one before the other was read, and would run the command again.
 func (t *target) run(ctx context.Context, command string, flags ...string) (*outcome, error) {
+	if t.args != nil {
+		flags = append(append(flags, "--"), t.args...)
+	}
 	const reportFile = "/run/report"
 	done := t.container.WithExec(append([]string{"slipway", command}, flags...), dagger.ContainerWithExecOpts{Expect: dagger.ReturnTypeAny, RedirectStdout: reportFile})
 	text, err := done.File("/out/result.json").Contents(ctx)
