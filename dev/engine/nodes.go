@@ -47,6 +47,9 @@ func (s settings) switchOn(ctx context.Context, names ...string) error {
 	if err := s.rack().Publish(ctx, s.push); err != nil {
 		return err
 	}
+	if err := s.publish(ctx); err != nil { // again: the pins file now has the tools, too
+		return err
+	}
 	done()
 	for _, name := range names {
 		if err := s.rack().On(ctx, name); err != nil {

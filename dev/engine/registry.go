@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -146,33 +147,56 @@ func (s settings) pinned() bool {
 
 // publish pushes every image and writes the pins file with their digests.
 func (s settings) publish(ctx context.Context) error {
-	pins, err := readPins(s.upstreamPins())
+	list, err := s.published()
 	if err != nil {
 		return err
 	}
-	for _, i := range images {
-		if i.Reference != "" {
-			pins = append(pins, pin{name: i.Pin, reference: i.Reference})
-		}
-	}
 	var text strings.Builder
 	text.WriteString(s.pinsHeader())
-	for _, p := range pins {
-		i, ok := imageFor(p.name)
-		if !ok {
-			return fmt.Errorf("ci/pins.env names %s, for which dev/engine has no image", p.name)
-		}
+	for _, i := range list {
 		dir, err := s.cache.Ensure(ctx, i.Product(s.cache, s.repo))
 		if err != nil {
 			return err
 		}
-		digest, err := s.push(ctx, dir, p.reference)
+		digest, err := s.push(ctx, dir, i.Reference)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%s=%s@%s\n", p.name, p.reference, digest)
+		fmt.Fprintf(&text, "%s=%s@%s\n", i.Pin, i.Reference, digest)
 	}
 	return build.WriteFile(s.localPins(), []byte(text.String()), 0o644)
+}
+
+// published lists the images of the pins file, each with its reference: those that ci/pins.env names, further ones, and the
+// tools for clusters if `make cluster` has built them.
+func (s settings) published() (list []build.Image, err error) {
+	pins, err := readPins(s.upstreamPins())
+	if err != nil {
+		return nil, err
+	}
+	tools := s.rack().Tools()
+	for _, p := range pins {
+		if slices.ContainsFunc(tools, func(i build.Image) bool { return i.Pin == p.name }) {
+			continue
+		}
+		i, ok := imageFor(p.name)
+		if !ok {
+			return nil, fmt.Errorf("ci/pins.env names %s, for which dev/engine has no image", p.name)
+		}
+		i.Reference = p.reference
+		list = append(list, i)
+	}
+	for _, i := range images {
+		if i.Reference != "" {
+			list = append(list, i)
+		}
+	}
+	for _, i := range tools {
+		if s.cache.Have(i.Product(s.cache, s.repo)) {
+			list = append(list, i)
+		}
+	}
+	return list, nil
 }
 
 func imageFor(pin string) (build.Image, bool) {

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"slipway/dev/engine/build"
 )
 
 // A push goes by the socket, and nothing of it by loopback, where all that is not a
@@ -87,5 +89,50 @@ func TestRegistryConfig(t *testing.T) {
 	}
 	if filepath.Dir(s.pushSocket()) != "/run/x/push" {
 		t.Error(s.pushSocket())
+	}
+}
+
+// The pins file has the tools for clusters as soon as they are built, with the versions that were built.
+func TestPublished(t *testing.T) {
+	s := settings{repo: "../..", cache: build.Cache(t.TempDir())}
+	list := func() (text string) {
+		t.Helper()
+		images, err := s.published()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range images {
+			text += i.Pin + "=" + i.Reference + "\n"
+		}
+		return text
+	}
+	without := list()
+	for _, want := range []string{"DEBIAN=docker.io/library/debian:", "OPENTOFU=ghcr.io/opentofu/opentofu:", "CADDY=docker.io/library/caddy:"} {
+		if !strings.Contains(without, want) {
+			t.Errorf("there is no %s in\n%s", want, without)
+		}
+	}
+	if err := os.MkdirAll(s.cache.Products(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tools := ""
+	for _, i := range s.rack().Tools() {
+		if strings.Contains(without, i.Pin+"=") {
+			t.Errorf("%s is published before it is built:\n%s", i.Pin, without)
+		}
+		if err := os.WriteFile(s.cache.Path("products", i.Product(s.cache, s.repo).Key()+".sha256"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		tools += i.Pin + "=" + i.Reference + "\n"
+	}
+	if got := list(); got != without+tools || !strings.Contains(tools, "KUBECTL=registry.k8s.io/kubectl:v") || strings.Count(tools, "\n") != 3 {
+		t.Errorf("with the tools, it is\n%s", got)
+	}
+	s.repo = t.TempDir()
+	if err := build.WriteFile(s.upstreamPins(), []byte("OTHER=docker.io/other:1@sha256:0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.published(); err == nil || err.Error() != "ci/pins.env names OTHER, for which dev/engine has no image" {
+		t.Errorf("of a pin without an image: %v", err)
 	}
 }

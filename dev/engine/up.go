@@ -84,7 +84,7 @@ func (s settings) key() string {
 // imagesKey changes with the images that the registry should serve.
 func (s settings) imagesKey() string {
 	var keys []string
-	for _, i := range images {
+	for _, i := range append(s.rack().Tools(), images...) {
 		keys = append(keys, i.Product(s.cache, s.repo).Key())
 	}
 	if pins, err := os.ReadFile(s.upstreamPins()); err == nil {
@@ -253,6 +253,7 @@ func (s settings) engineConfig() string {
   "registries": {
     "docker.io": {"mirrors": [%[3]q]},
     "ghcr.io": {"mirrors": [%[3]q]},
+    "registry.k8s.io": {"mirrors": [%[3]q]},
     %[3]q: {"http": true}
   }
 }

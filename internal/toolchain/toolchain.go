@@ -45,8 +45,9 @@ var Tools = []Tool{
 }
 
 // toolless lists pins without a tool that a pins file may also contain: a mirror of providers, each
-// of which has its own version, our own programs, and the images that servers run.
-var toolless = []string{"PROVIDERS", "RUNNER", "CADDY", "MOSQUITTO", "BACKEND", "POWERSYNC"}
+// of which has its own version, our own programs, the images that servers run, and the tools for clusters, which would have
+// to be pulled or built to be asked.
+var toolless = []string{"PROVIDERS", "RUNNER", "CADDY", "MOSQUITTO", "BACKEND", "POWERSYNC", "KUBECTL", "TALOSCTL", "HELM"}
 
 // debianVersion returns the code name, as in the image's tag.
 func debianVersion(_ context.Context, root fs.FS) (string, error) {

@@ -47,3 +47,19 @@ func (m Maker) images() []build.Image {
 		}),
 	}
 }
+
+// Tools are the images that ci/ takes kubectl, talosctl and helm from, with the programs at the paths of the upstream
+// images. Each has the version that is built here in its name: helm's newest ones are not in the module proxy.
+func (m Maker) Tools() []build.Image {
+	tool := func(pin, reference string, from build.Product, name, at string) build.Image {
+		return build.Image{
+			Pin: pin, Reference: reference, Files: []build.PlacedFile{{From: from, Name: name, At: at}},
+			Config: v1.Config{Entrypoint: []string{at}},
+		}
+	}
+	return []build.Image{
+		tool("KUBECTL", "registry.k8s.io/kubectl:"+KubernetesVersion, m.kubernetes(), "kubectl", "/bin/kubectl"),
+		tool("TALOSCTL", "ghcr.io/siderolabs/talosctl:"+TalosVersion, m.talosctl(), "talosctl", "/talosctl"),
+		tool("HELM", "docker.io/alpine/helm:"+strings.TrimPrefix(helmVersion, "v"), m.helm(), "helm", "/usr/bin/helm"),
+	}
+}

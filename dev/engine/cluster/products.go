@@ -40,6 +40,7 @@ func (m Maker) containerd() build.Product { return m.program("containerd", conta
 func (m Maker) etcd() build.Product       { return m.program("etcd", etcd) }
 func (m Maker) coreDNS() build.Product    { return m.program("coredns", coreDNS) }
 func (m Maker) kubernetes() build.Product { return m.program("kubernetes", kubernetes) }
+func (m Maker) helm() build.Product       { return m.program("helm", helm) }
 
 // inside is our own program for nodes.
 func (m Maker) inside() build.Product {
@@ -74,10 +75,10 @@ func sums(patterns ...string) (list []string) {
 	return list
 }
 
-// Products lists all that nodes consist of, the slowest to build first.
+// Products lists all that nodes consist of, and the tools for them, the slowest to build first.
 func (m Maker) Products() []build.Product {
-	products := []build.Product{m.kubernetes(), m.machined(), m.talosctl(), m.containerd(), m.coreDNS(), m.etcd(), m.inside(), m.debian().DebianRoot(m.Cache)}
-	for _, i := range m.images() {
+	products := []build.Product{m.kubernetes(), m.machined(), m.talosctl(), m.helm(), m.containerd(), m.coreDNS(), m.etcd(), m.inside(), m.debian().DebianRoot(m.Cache)}
+	for _, i := range append(m.images(), m.Tools()...) {
 		products = append(products, i.Product(m.Cache, m.Repository))
 	}
 	return append(products, m.root())

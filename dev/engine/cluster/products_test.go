@@ -20,7 +20,7 @@ func TestProducts(t *testing.T) {
 		}
 		names = append(names, p.Name)
 	}
-	for _, i := range m.images() {
+	for _, i := range append(m.images(), m.Tools()...) {
 		for _, f := range i.Files {
 			if slices.Index(names, f.From.Name) > slices.Index(names, i.Product(m.Cache, m.Repository).Name) || !slices.Contains(names, f.From.Name) {
 				t.Errorf("image %s needs %s, which is not built before", i.Pin, f.From.Name)

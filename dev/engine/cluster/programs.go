@@ -20,6 +20,7 @@ const (
 	containerdVersion = "v2.3.5"  // that of Talos' go.mod
 	coreDNSVersion    = "v1.14.7" // that of Talos' constants.DefaultCoreDNSVersion
 	pauseVersion      = "3.10.2"  // that of containerd's
+	helmVersion       = "v4.1.4"
 )
 
 // The lines that the go.sum of a module lacks when the modules nested in its repository come from the proxy.
@@ -83,6 +84,15 @@ var (
 		Packages: []string{"."},
 		ModEdits: nested(etcdVersion, "go.etcd.io/etcd/api/v3", "go.etcd.io/etcd/client/pkg/v3", "go.etcd.io/etcd/client/v3", "go.etcd.io/etcd/pkg/v3"),
 		Sums:     lines(etcdSums),
+	}
+	helm = build.GoProgram{
+		Module: build.GoModule{
+			Path:    "helm.sh/helm/v4",
+			Version: helmVersion,
+			Sum:     "h1:zwTrNkalG4f7SYigRSdQnYrTj0QEz1qzetzAlYoDVSo=",
+		},
+		Packages: []string{"./cmd/helm"},
+		LDFlags:  "-X helm.sh/helm/v4/internal/version.version=" + helmVersion,
 	}
 	coreDNS = build.GoProgram{
 		Module: build.GoModule{
