@@ -212,6 +212,9 @@ func (o call) main(ctx context.Context) int {
 	if o.OnlyLayer != "" {
 		args = append(args, "--layer="+o.OnlyLayer)
 	}
+	if o.Args != nil {
+		args = append(append(args, "--"), o.Args...)
+	}
 	if err := c.Parse(args, &o.Options); err != nil {
 		panic(err)
 	}
