@@ -48,6 +48,8 @@ var targets = []target{
 	{packages: []string{"internal/ansible"}},
 	{packages: []string{"internal/remote"}, files: []string{"remote.go", "proxy.go"}},
 	{packages: []string{"internal/tunnel"}},
+	{packages: []string{"internal/proxy"}},
+	{packages: []string{"internal/clustertool"}},
 	{packages: []string{"internal/verify"}, files: []string{"https.go", "verify.go", "flow.go", "reboot.go", "tracker.go"}},
 	{packages: []string{"internal/fault"}},
 	{packages: []string{"internal/rollout"}},

@@ -28,9 +28,9 @@ func (o option) spelled() string {
 }
 
 // words returns the arguments that are not flags, up to the first flag that only some commands have, which is stop: the
-// argument after it may be its value.
+// argument after it may be its value. After "--", which is one as well, arguments can be those of another program.
 func (t Tool) words(args []string) (words []string, stop string) {
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
+	for i := 0; i < len(args); i++ {
 		if !isFlag(args[i]) {
 			words = append(words, args[i])
 			continue
@@ -49,7 +49,7 @@ func (t Tool) words(args []string) (words []string, stop string) {
 	return words, ""
 }
 
-// options returns all flags of a call, up to "--", after which the arguments are those of another program.
+// options returns all flags of a call. After "--" there are none.
 func (t Tool) options(verb string, args []string) (list []option) {
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		if !isFlag(args[i]) {

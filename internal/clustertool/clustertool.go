@@ -108,8 +108,7 @@ const (
 	theEnd  = "$"
 )
 
-// match reports whether words begin as a pattern says. more means that further words may follow, behind a flag that
-// may have a value.
+// match reports whether words begin as a pattern says. more means that further words may follow.
 func match(pattern string, words []string, more bool) bool {
 	for i, p := range strings.Fields(pattern) {
 		switch {

@@ -61,6 +61,7 @@ func TestReads(t *testing.T) {
 			config set-context x: config set-context
 			rollout restart deploy/x: rollout restart
 			rollout
+			rollout -- status x
 			rollout --recursive status deploy/x: rollout
 			neat get
 			getx pods
@@ -126,6 +127,8 @@ func TestReads(t *testing.T) {
 			service -n 10.0.0.1 etcd start
 			service -i etcd restart
 			service etcd -i restart
+			service etcd -- restart
+			service -- etcd restart
 			services etcd restart
 			etcd leave: etcd leave
 			etcd remove-member 1: etcd remove-member
@@ -200,6 +203,10 @@ func TestSelects(t *testing.T) {
 		"kubectl -s=https://x get pods":                    "-s",
 		"kubectl get pods -As https://x":                   "-s",
 		"kubectl logs -fs https://x y":                     "-s",
+		"kubectl get pods -hs https://x":                   "-s",
+		"kubectl get pods -A --context x":                  "--context",
+		"kubectl get pods --namespace=x --context=y":       "--context",
+		"kubectl get pods -nx --context=y":                 "--context",
 		"kubectl get pods --token x":                       "--token",
 		"kubectl get pods --proxy-url=http://x":            "--proxy-url",
 		"kubectl get pods --tls_server_name=x":             "--tls_server_name",
@@ -254,6 +261,7 @@ func TestRefuses(t *testing.T) {
 	for call, c := range map[string]struct{ message, hint string }{
 		"kubectl":                              {"kubectl was given no arguments", "dagger call cluster kubectl --env=test --args=version"},
 		"kubectl --replicas 3 scale deploy/x":  {"--replicas is before the command, where only flags of every command may be", "dagger call cluster kubectl --env=test --args=COMMAND,--replicas"},
+		"kubectl -- get pods":                  {"-- is before the command", "dagger call cluster kubectl --env=test --args=COMMAND,--"},
 		"kubectl edit deploy/x":                {"kubectl edit is refused: it needs a terminal, and a call has none", "--args=apply,-f,FILE"},
 		"kubectl apply edit-last-applied x":    {"kubectl apply is refused: it needs a terminal", "--args=apply,-f,FILE"},
 		"kubectl attach x":                     {"kubectl attach is refused: it needs a terminal", "dagger call cluster kubeconfig --env=test plaintext"},

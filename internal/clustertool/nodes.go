@@ -53,11 +53,11 @@ func (c Call) addresses(spec *cluster.Cluster, list string) (string, error) {
 	return strings.Join(addresses, ","), nil
 }
 
-// same reports whether two texts are one IP address.
-func same(a, b string) bool {
-	one, err := netip.ParseAddr(a)
-	other, err2 := netip.ParseAddr(b)
-	return err == nil && err2 == nil && one == other
+// same reports whether a text is the IP address of a node.
+func same(address, text string) bool {
+	one, _ := netip.ParseAddr(address)
+	other, _ := netip.ParseAddr(text) // of a name it is the zero address, which no node has
+	return one == other
 }
 
 // Describe lists the nodes with their addresses.

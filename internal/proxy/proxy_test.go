@@ -110,24 +110,42 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Stop ends a connection that is open, on both sides, and one that has said nothing yet.
+// Stop ends a connection that is open, on both sides, one that is being dialled, and one that has said nothing yet.
 func TestStop(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
 	t.Cleanup(func() { _ = server.Close() })
-	p, _ := started(t, server.Addr().String())
+	dialled, over := make(chan struct{}), atomic.Bool{}
+	const silence = "[fd00::1]:50000"
+	p, err := Start(t.Context(), []string{"api.example.org:6443", silence}, func(ctx context.Context, address string) (net.Conn, error) {
+		if address != silence {
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Addr().String())
+		}
+		close(dialled)
+		<-ctx.Done()
+		over.Store(true)
+		return nil, ctx.Err()
+	})
+	must.Do(t, err)
 	at, err := url.Parse(p.URL)
 	must.Do(t, err)
+	waiting, err := net.Dial("tcp", at.Host)
+	must.Do(t, err)
+	defer waiting.Close()
+	request := &http.Request{Header: http.Header{}}
+	request.SetBasicAuth(user, p.Password)
+	ask := func(client net.Conn, address, more string) {
+		fmt.Fprintf(client, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\nProxy-Authorization: %[2]s\r\n\r\n%[3]s", address, request.Header.Get("Authorization"), more)
+	}
+	ask(waiting, silence, "")
+	<-dialled
 	silent, err := net.Dial("tcp", at.Host)
 	must.Do(t, err)
 	defer silent.Close()
 	client, err := net.Dial("tcp", at.Host)
 	must.Do(t, err)
 	defer client.Close()
-	request := &http.Request{Header: http.Header{}}
-	request.SetBasicAuth(user, p.Password)
-	// The greeting arrives together with the request.
-	fmt.Fprintf(client, "CONNECT api.example.org:6443 HTTP/1.1\r\nHost: api.example.org:6443\r\nProxy-Authorization: %s\r\n\r\nhello", request.Header.Get("Authorization"))
+	ask(client, "api.example.org:6443", "hello") // the greeting arrives together with the request
 	machine, err := server.Accept()
 	must.Do(t, err)
 	defer machine.Close()
@@ -143,6 +161,9 @@ func TestStop(t *testing.T) {
 		t.Errorf("got %s", response.Status)
 	}
 	p.Stop()
+	if !over.Load() {
+		t.Error("a dial outlives it")
+	}
 	for name, side := range map[string]io.Reader{"client": fromProxy, "machine": machine, "silent client": silent} {
 		if n, err := side.Read(make([]byte, 1)); err == nil {
 			t.Errorf("the %s can still read %d bytes", name, n)
@@ -159,9 +180,9 @@ func TestClosed(t *testing.T) {
 	for _, first := range []string{"the client", "the machine"} {
 		ours, client := net.Pipe()
 		theirs, machine := net.Pipe()
-		joined := make(chan struct{})
+		joined, from := make(chan struct{}), &lastRead{Reader: ours}
 		go func() {
-			join(ours, ours, theirs)
+			join(ours, from, theirs)
 			close(joined)
 		}()
 		closing, other := client, machine
@@ -173,5 +194,20 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%s closes, and the other side reads %v", first, err)
 		}
 		<-joined
+		if !from.over.Load() {
+			t.Errorf("%s closes, and the client is still read", first)
+		}
 	}
+}
+
+// lastRead notes when nothing more can be read.
+type lastRead struct {
+	io.Reader
+	over atomic.Bool
+}
+
+func (r *lastRead) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.over.Store(err != nil)
+	return n, err
 }
