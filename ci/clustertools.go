@@ -75,7 +75,7 @@ func (c *Cluster) Tools(ctx context.Context) (*dagger.Container, error) {
 	m := c.Slipway
 	kubectl, helm := m.pinned("KUBECTL"), m.pinned("HELM")
 	if kubectl == "" || helm == "" {
-		return nil, errors.New("the pins file has no KUBECTL or no HELM: this machine has not built them\nhint: make cluster")
+		return nil, errors.New("the pins file has no KUBECTL or no HELM\nhint: make cluster   # if make engine wrote it; otherwise copy the lines from ci/pins.env")
 	}
 	talosctl, err := m.talosctl()
 	if err != nil {
