@@ -259,6 +259,18 @@ func TestToolAfterInterrupted(t *testing.T) {
 	}
 }
 
+// The commands that run a tool are known as such where their journals are read.
+func TestToolCommands(t *testing.T) {
+	for _, f := range []func() run.Command{Kubectl, Talosctl, Helm} {
+		if c := f(); !hold.OfTool(journal.Run{Header: journal.Header{Stage: c.Name}}) || c.Arguments == "" {
+			t.Errorf("%s is not the command of a tool", c.Name)
+		}
+	}
+	if hold.OfTool(journal.Run{Header: journal.Header{Stage: "cluster-bootstrap"}}) {
+		t.Error("a bootstrap is one")
+	}
+}
+
 // Behind a bastion a tool is given a proxy, whose password is masked. A host key that is another one is named.
 func TestToolBehindBastion(t *testing.T) {
 	b := newBench(t, `echo "$HTTPS_PROXY" >$LEFT/proxy; cat "$KUBECONFIG" >$LEFT/login; echo "$HTTPS_PROXY"; exit 1`)
