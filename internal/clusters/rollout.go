@@ -81,7 +81,7 @@ func (o *Rollout) Do(ctx context.Context) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	return hold.Replace(ctx, hold.Nodes(o.Run), "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
+	return hold.Resume(ctx, hold.Nodes(o.Run), func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
 		o.book = h.Journal
 		for _, dead := range others.Dead {
 			o.taken = append(o.taken, stepsOf(dead)...)

@@ -18,6 +18,7 @@ import (
 	sim "slipway/dev/cloudsim/talos"
 	"slipway/internal/cluster"
 	"slipway/internal/clusters"
+	"slipway/internal/environment"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
 	"slipway/internal/must"
@@ -457,6 +458,25 @@ func TestRolloutLock(t *testing.T) {
 }
 
 // With most control planes down nothing is changed, unless the caller says that the quorum is lost. No second
+// Nodes are not changed while a layer is, nor after a run on a layer was interrupted: the layer may create or remove them.
+func TestRolloutBesideLayer(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	s.desk.Environment.Layers = []environment.Layer{{Path: "net"}}
+	s.desk.OnlyLayer = ""
+	nodes := s.desk.Key
+	s.desk.Key = hold.State(s.desk.Run, s.desk.Environment.Layers[0]).Key
+	you := s.desk.Other(journal.Header{ID: "you", Stage: "apply"})
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "the state of net is in use by run you (apply", "dagger call unlock --env=test")
+	must.Do(t, you.Abandon(t.Context()))
+	must.Do(t, you.Remove(t.Context()))
+	s.desk.Interrupted(journal.Header{ID: "they", Stage: "apply"})
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "run they (apply", "dagger call recover --env=test")
+	s.desk.Key = nodes
+	if id := s.desk.LockID(); id != "" || s.Sim.Etcds() != 0 {
+		t.Errorf("the lock %q is left, %d clusters of etcd have begun", id, s.Sim.Etcds())
+	}
+}
+
 // etcd begins, whatever cannot be read.
 func TestRolloutQuorumLost(t *testing.T) {
 	s := newSite(t, 3, "v1.14.1")

@@ -40,6 +40,17 @@ func Replace(ctx context.Context, s Subject, lockID string, work func(working co
 	return errors.Join(err, h.End(ctx, clean))
 }
 
+// Resume is Replace for work that goes on from an interrupted run by itself. It refuses what RefuseBeside refuses.
+func Resume(ctx context.Context, s Subject, work func(working context.Context, h *Hold, o Others) (clean bool, err error)) error {
+	return Replace(ctx, s, "", func(working context.Context, h *Hold, o Others) (clean bool, err error) {
+		// Checked under the lock: those others look for our journal once they have theirs.
+		if err := RefuseBeside(ctx, s); err != nil {
+			return true, err
+		}
+		return work(working, h, o)
+	})
+}
+
 // alone opens the journal of a run that removes other runs' locks, and refuses while another run is
 // active. It opens its journal before it checks: if two start at the same time, at least one sees
 // the other.

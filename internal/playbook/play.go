@@ -54,10 +54,7 @@ func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 	hosts := hold.Hosts(s.Run)
 	hosts.Commit, hosts.Inputs = o.Commit, digest
 	var record *ansible.Record
-	err = hold.Replace(ctx, hosts, "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
-		if err := hold.RefuseBeside(ctx, hosts); err != nil {
-			return true, err
-		}
+	err = hold.Resume(ctx, hosts, func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
 		for _, dead := range others.Dead {
 			s.Report.WriteString(describeDead(dead))
 		}

@@ -95,10 +95,7 @@ func (t toolRun) alone(ctx context.Context) error {
 		}
 		return call(stage)
 	}
-	return hold.Replace(ctx, nodes, "", func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
-		if err := hold.RefuseBeside(ctx, nodes); err != nil {
-			return true, err
-		}
+	return hold.Resume(ctx, nodes, func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
 		if err := t.forget(ctx, others.Dead); err != nil {
 			return true, err
 		}
