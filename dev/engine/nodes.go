@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"slipway/dev/engine/build"
 	"slipway/dev/engine/cluster"
 	"slipway/dev/engine/console"
 )
@@ -100,33 +99,10 @@ func (s settings) needEngine(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// missing lists the names of the products that are not built.
-func (s settings) missing(products []build.Product) (names []string) {
-	for _, p := range products {
-		if !s.cache.Have(p) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}
-
 // buildCluster makes or checks all that the nodes consist of, one after the other: each uses all cores.
 func (s settings) buildCluster(ctx context.Context) error {
 	products := s.rack().Products()
-	if err := s.emptyScratch(); err != nil {
-		return err
-	}
-	missing := s.missing(products)
-	if err := s.checkRoom(len(missing) > 0); err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		console.Say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
-		if err := s.checkNetwork(ctx); err != nil {
-			return err
-		}
-	}
-	if err := installPackages(ctx); err != nil {
+	if err := s.prepare(ctx, products); err != nil {
 		return err
 	}
 	for _, p := range products {

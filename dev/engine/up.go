@@ -118,23 +118,10 @@ func (s settings) engineAnswers(ctx context.Context) bool {
 // build makes or checks every product, two at a time: one mostly compiles while the other mostly
 // downloads.
 func (s settings) build(ctx context.Context) error {
-	if err := s.emptyScratch(); err != nil {
-		return err
-	}
-	missing := s.missing(s.all())
-	if err := s.checkRoom(len(missing) > 0); err != nil {
-		return err
-	}
 	if err := s.checkPort(ctx); err != nil {
 		return err
 	}
-	if len(missing) > 0 {
-		console.Say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
-		if err := s.checkNetwork(ctx); err != nil {
-			return err
-		}
-	}
-	if err := installPackages(ctx); err != nil {
+	if err := s.prepare(ctx, s.all()); err != nil {
 		return err
 	}
 	lanes, ctx := errgroup.WithContext(ctx)
@@ -146,6 +133,34 @@ func (s settings) build(ctx context.Context) error {
 		})
 	}
 	return errors.Join(lanes.Wait(), os.RemoveAll(s.cache.Scratch()))
+}
+
+// prepare checks that this machine can build these products, and says which it has to.
+func (s settings) prepare(ctx context.Context, products []build.Product) error {
+	if err := s.emptyScratch(); err != nil {
+		return err
+	}
+	missing := s.missing(products)
+	if err := s.checkRoom(len(missing) > 0); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		console.Say("to build in %s: %s", s.cache, strings.Join(missing, ", "))
+		if err := s.checkNetwork(ctx); err != nil {
+			return err
+		}
+	}
+	return installPackages(ctx)
+}
+
+// missing lists the names of the products that are not built.
+func (s settings) missing(products []build.Product) (names []string) {
+	for _, p := range products {
+		if !s.cache.Have(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // emptyScratch deletes what a killed run left, whose last commands may still be ending.

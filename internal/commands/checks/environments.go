@@ -37,8 +37,9 @@ func environments(_ context.Context, r *run.Run) error {
 	var faults []error
 	for _, name := range names {
 		e, err := environment.Load(repository, name)
+		var hasCluster bool
 		if err == nil {
-			err = checkCluster(repository, name)
+			hasCluster, err = checkCluster(repository, name)
 		}
 		if err != nil {
 			faults = append(faults, err)
@@ -52,6 +53,9 @@ func environments(_ context.Context, r *run.Run) error {
 		var layers []string
 		for _, l := range e.Layers {
 			layers = append(layers, e.LayerName(l))
+		}
+		if hasCluster {
+			layers = append(layers, cluster.FileName)
 		}
 		credentials := "there"
 		if len(e.MissingCredentials) > 0 {
@@ -72,12 +76,13 @@ func environments(_ context.Context, r *run.Run) error {
 	return fault.Refuse(first.Hint, "%w (and %d more with errors)", first, len(faults)-1)
 }
 
-// checkCluster checks the cluster of an environment that has one.
-func checkCluster(repository fs.FS, name string) error {
-	if _, _, err := cluster.Load(repository, name); !errors.Is(err, cluster.ErrNone) {
-		return err
+// checkCluster checks the cluster of an environment, and reports whether it has one.
+func checkCluster(repository fs.FS, name string) (has bool, err error) {
+	_, _, err = cluster.Load(repository, name)
+	if errors.Is(err, cluster.ErrNone) {
+		return false, nil
 	}
-	return nil
+	return true, err
 }
 
 // An entry is what the caller of the runner has to know of an environment to choose a container.

@@ -61,16 +61,19 @@ func TestEnvironmentsTable(t *testing.T) {
 	write("environments/prod/app/main.tf", "")
 	write("environments/test/environment.yaml", "description: A trial\ncredentials: [common]\n"+s3)
 	write("environments/test/main.tf", "")
+	write("environments/nodes/environment.yaml", "description: Talos\ncredentials: [common]\nlayers: []\n"+s3)
+	write("environments/nodes/cluster.yaml", "name: nodes\nendpoint: https://10.0.0.1:6443\ntalos: v1.14.1\nkubernetes: v1.35.0\nnodes: [{name: a, address: 10.0.0.1, role: controlplane, disk: /dev/sda}]\n")
 	listed := func() (table, said string, code int) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
 		code = run.Main(t.Context(), Environments(), run.Options{Repository: repository, Out: t.TempDir(), Stdout: &stdout, Stderr: &stderr})
 		return stdout.String(), stderr.String(), code
 	}
-	const rows = "prod  yes        missing      net, app  The real one\n" +
-		"test  no         there        test      A trial\n"
+	const rows = "nodes  no         there        cluster.yaml  Talos\n" +
+		"prod   yes        missing      net, app      The real one\n" +
+		"test   no         there        test          A trial\n"
 	table, said, code := listed()
-	if want := "NAME  PROTECTED  CREDENTIALS  LAYERS    DESCRIPTION\n" + rows; table != want || code != run.Done {
+	if want := "NAME   PROTECTED  CREDENTIALS  LAYERS        DESCRIPTION\n" + rows; table != want || code != run.Done {
 		t.Errorf("exit code %d: %s\n%s\nnot\n%s", code, said, table, want)
 	}
 	write("environments/u/environment.yaml", "x")
