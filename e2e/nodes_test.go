@@ -70,6 +70,18 @@ func TestNodes(t *testing.T) {
 	c.call(t, "cluster", "status", "--env="+env).must(t).says(t, "cp-1", "v1.14.1  ready", "leader", "as wanted")
 	c.call(t, "drift", "--env="+env).must(t).says(t, "cluster-local: matches its code")
 
+	tool := func(name, args string) result {
+		t.Helper()
+		return c.call(t, "cluster", name, "--env="+env, "--args="+args)
+	}
+	tool("kubectl", "get,nodes").must(t).says(t, "cp-1", "worker-1", " Ready ")
+	tool("kubectl", "create,configmap,greeting,--from-literal=text=hello").must(t).says(t, "configmap/greeting created")
+	tool("kubectl", "get,configmap,greeting,-o,jsonpath={.data.text}").must(t).says(t, "hello")
+	tool("kubectl", "get,configmap,other").refuses(t, `configmaps "other" not found`)
+	tool("talosctl", "-n,cp-1,version").must(t).says(t, "Tag:         v1.14.1")
+	tool("talosctl", "-n,cp-1,upgrade").refuses(t)
+	tool("helm", "list,-A").must(t).says(t, "NAMESPACE")
+
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	c.file(t, kubeconfig, c.call(t, "cluster", "kubeconfig", "--env="+env, "plaintext").must(t).stdout)
 	for _, name := range nodes {

@@ -104,11 +104,16 @@ func (o *Rollout) Do(ctx context.Context) error {
 func stepsOf(dead journal.Run) (steps []rollout.Step) {
 	for _, e := range dead.Entries {
 		if e.Kind == journal.Start && e.Address != "" {
-			steps = append(steps, rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address, Boot: e.ID})
+			s := rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address}
+			s.Boot, s.Service, _ = strings.Cut(e.ID, " ")
+			steps = append(steps, s)
 		}
 	}
 	return steps
 }
+
+// idOf is the ID of a step's entry in the journal.
+func idOf(s rollout.Step) string { return strings.TrimSpace(s.Boot + " " + s.Service) }
 
 // Pauses before the nodes are asked again.
 const (
@@ -217,7 +222,7 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 			}
 		}
 	}
-	if err := o.book.Keep(ctx, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: n.Name, Action: string(step.Kind), ID: step.Boot}); err != nil {
+	if err := o.book.Keep(ctx, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: n.Name, Action: string(step.Kind), ID: idOf(step)}); err != nil {
 		return err
 	}
 	o.taken = append(o.taken, step)

@@ -43,7 +43,11 @@ func refuse(format string, args ...any) (Answer, bool) {
 }
 
 func step(kind Kind, n Node, format string, args ...any) (Answer, bool) {
-	return Answer{Verdict: Go, Step: Step{Kind: kind, Node: n.Name, Boot: n.Boot}, Reason: fmt.Sprintf(format, args...)}, true
+	s := Step{Kind: kind, Node: n.Name, Boot: n.Boot}
+	if kind == Bootstrap {
+		s.Service = n.Etcd.Service
+	}
+	return Answer{Verdict: Go, Step: s, Reason: fmt.Sprintf(format, args...)}, true
 }
 
 // foreign refuses to touch anything while something belongs to another cluster, or is damaged.
@@ -182,7 +186,8 @@ func joining(s Situation) (Answer, bool) {
 }
 
 // begin starts etcd if it has never run, which every control plane has to say itself. It stays with
-// the node that it has asked once: Talos refuses to begin twice on one node, not on two.
+// the node that it has asked once: Talos refuses to begin twice on one node, not on two. It asks again only if the
+// request cannot have arrived: an etcd that is about to begin would be stopped by it.
 func begin(s Situation) (Answer, bool) {
 	if begun(s) {
 		return Answer{}, false
@@ -205,9 +210,14 @@ func begin(s Situation) (Answer, bool) {
 		return refuse("cluster.yaml has no control plane")
 	}
 	chosen := controls[0]
-	for _, n := range controls {
-		if s.took(Bootstrap, n.Name) {
-			chosen = n
+	for _, t := range s.Taken {
+		i := slices.IndexFunc(controls, func(n Node) bool { return n.Name == t.Node })
+		if t.Kind != Bootstrap || i < 0 {
+			continue
+		}
+		chosen = controls[i]
+		if t.Boot == chosen.Boot && t.Service != chosen.Etcd.Service {
+			return wait("etcd is about to begin on %s", chosen.Name)
 		}
 	}
 	return step(Bootstrap, chosen, "etcd has never run on any control plane")

@@ -146,7 +146,10 @@ func TestNext(t *testing.T) {
 			s.at("c").Etcd.Members = []Member{{ID: 3, Name: "c"}}
 			s.at("c").Etcd.Leader = 3
 		}, Wait, "", "a has not joined etcd yet"},
-		"it was begun, and never arrived": {waiting, func(s *Situation) { s.take(Bootstrap, "b") }, Go, "bootstrap b", ""},
+		"it was begun, and never arrived": {waiting, func(s *Situation) { s.begun("b", "boot-b", "") }, Go, "bootstrap b", ""},
+		"it was begun, and arrived":       {waiting, func(s *Situation) { s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
+		"it was begun twice, and arrived": {waiting, func(s *Situation) { s.begun("a", "boot-a", ""); s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
+		"it arrived, and was lost":        {waiting, func(s *Situation) { s.begun("b", "boot-before", "new") }, Go, "bootstrap b", ""},
 		"on a node that is no more":       {waiting, func(s *Situation) { s.take(Bootstrap, "gone") }, Go, "bootstrap a", ""},
 		"a worker does not hold it up":    {waiting, func(s *Situation) { s.silence("x") }, Go, "bootstrap a", ""},
 
@@ -185,6 +188,12 @@ func (s *Situation) take(kind Kind, nodes ...string) {
 	for _, node := range nodes {
 		s.Taken = append(s.Taken, Step{Kind: kind, Node: node})
 	}
+}
+
+// begun is a Bootstrap of a node in this boot, whose service etcd is now this one.
+func (s *Situation) begun(node, boot, service string) {
+	s.Taken = append(s.Taken, Step{Kind: Bootstrap, Node: node, Boot: boot})
+	s.at(node).Etcd.Service = service
 }
 
 func (s *Situation) own(owner string, nodes ...string) {

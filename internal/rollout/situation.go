@@ -48,6 +48,7 @@ type View struct {
 	Known   bool
 	Begun   bool     // etcd has run here, although its view is not known
 	Empty   bool     // etcd has never run here
+	Service string   // identifies the machine's service etcd, which Bootstrap replaces; known if Empty
 	Self    uint64   // its own member
 	Leader  uint64   // 0: it sees none
 	Members []Member // empty if Empty
@@ -66,6 +67,7 @@ type Step struct {
 	Kind    Kind
 	Node    string
 	Boot    string // of the node before the step
+	Service string // of Bootstrap: the node's service etcd before the step
 	Restart bool   // the node restarts because of it
 }
 

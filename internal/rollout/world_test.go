@@ -31,6 +31,8 @@ type machine struct {
 	down       int    // ticks until it is back
 	learning   int    // ticks until it votes
 	member     uint64 // 0: not a member
+	service    int    // starts of its service etcd
+	beginning  int    // ticks until etcd begins on it
 }
 
 func (w *world) machine(name string) *machine {
@@ -61,6 +63,16 @@ func (w *world) tick() {
 		switch {
 		case m.down > 0:
 			m.down--
+		case m.beginning > 0 && w.faulty && w.random.IntN(8) == 0: // its power is cut
+			m.boot++
+			m.service++
+			m.beginning, m.down = 0, 1+w.random.IntN(4)
+		case m.beginning > 0:
+			if m.beginning--; m.beginning == 0 {
+				w.nextID++
+				m.member = w.nextID
+				w.members = []Member{{ID: m.member, Name: m.name}}
+			}
 		case m.control && m.configured && m.member == 0 && w.leader != 0: // it joins
 			w.nextID++
 			m.member, m.learning = w.nextID, 1+w.random.IntN(3)
@@ -124,9 +136,11 @@ func (w *world) take(s Step) {
 			}
 			return // AlreadyExists
 		}
-		w.nextID++
-		m.member = w.nextID
-		w.members = []Member{{ID: m.member, Name: m.name}}
+		if slices.ContainsFunc(w.machines, func(o *machine) bool { return o.beginning > 0 }) {
+			w.fault = "etcd is asked to begin while it does"
+		}
+		m.service++
+		m.beginning = 1 + w.random.IntN(4)
 	}
 }
 
@@ -159,7 +173,7 @@ func (w *world) situation(faulty bool) Situation {
 // view is etcd as one control plane sees it: with faults, now and then as it was.
 func (w *world) view(m *machine, faulty bool) View {
 	if m.member == 0 {
-		return View{Known: true, Empty: true}
+		return View{Known: true, Empty: true, Service: fmt.Sprint(m.service)}
 	}
 	v := View{Known: true, Self: m.member, Leader: w.leader, Members: slices.Clone(w.members)}
 	if faulty && w.random.IntN(8) == 0 {

@@ -49,7 +49,8 @@ type Service struct {
 	Name    string
 	State   string
 	Healthy bool
-	Known   bool // whether it is healthy
+	Known   bool   // whether it is healthy
+	Since   string // when it was made; empty: unknown
 }
 
 // Observe asks a machine. It never fails: what does not answer is silent.
@@ -138,14 +139,39 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 	if services, err := ask(ctx, a, func(ctx context.Context) (*machine.ServiceListResponse, error) { return c.ServiceList(ctx) }); err == nil {
 		for _, m := range services.GetMessages() {
 			for _, s := range m.GetServices() {
-				o.Services = append(o.Services, Service{Name: s.GetId(), State: s.GetState(), Healthy: s.GetHealth().GetHealthy(), Known: !s.GetHealth().GetUnknown()})
+				o.Services = append(o.Services, Service{
+					Name: s.GetId(), State: s.GetState(), Healthy: s.GetHealth().GetHealthy(), Known: !s.GetHealth().GetUnknown(), Since: since(s),
+				})
 			}
 		}
 	}
 	if control {
 		o.Etcd = a.etcd(ctx, c)
+		if o.Etcd.Empty {
+			o.Etcd.Service = o.etcdSince()
+			o.Etcd.Known = o.Etcd.Service != ""
+		}
 		o.Busy = o.Busy && !o.awaitsEtcd()
 	}
+}
+
+// since returns when a service was made. Its events begin anew with each service.
+func since(s *machine.ServiceInfo) string {
+	events := s.GetEvents().GetEvents()
+	if len(events) == 0 {
+		return ""
+	}
+	return events[0].GetTs().AsTime().Format(time.RFC3339Nano)
+}
+
+// etcdSince returns when the service etcd was made.
+func (o *Observation) etcdSince() string {
+	for _, s := range o.Services {
+		if s.Name == "etcd" {
+			return s.Since
+		}
+	}
+	return ""
 }
 
 // awaitsEtcd reports whether a control plane has done all that it can do before etcd begins, or before it

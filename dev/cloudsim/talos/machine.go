@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // machineService answers the methods of Talos' MachineService that Slipway calls.
@@ -168,6 +169,8 @@ func (s *machineService) control(method string) error {
 	return nil
 }
 
+// Bootstrap answers before etcd has begun. Once more meanwhile, it stops the etcd that is about to begin, finds its folder
+// no longer empty, fails, and leaves etcd stopped: seen on a node with 1.14.1.
 func (s *machineService) Bootstrap(_ context.Context, in *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	defer s.unlock()
 	n := s.lock()
@@ -180,8 +183,12 @@ func (s *machineService) Bootstrap(_ context.Context, in *machine.BootstrapReque
 		return nil, status.Error(codes.AlreadyExists, "etcd data directory is not empty")
 	case in.GetRecoverEtcd():
 		return nil, status.Error(codes.Unimplemented, "the simulated machine recovers no etcd")
+	case n.beginning > 0 || n.stopped:
+		n.beginning, n.stopped = 0, true
+		return nil, status.Error(codes.Unknown, "etcd data directory is not empty")
 	}
-	n.cluster.begin(n)
+	n.service++
+	n.beginning = 2
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 }
 
@@ -256,6 +263,11 @@ func (s *machineService) List(in *machine.ListRequest, stream grpc.ServerStreami
 	if strings.TrimSuffix(in.Root, "/") != data || !n.control() {
 		return status.Errorf(codes.Unknown, "lstat %s: no such file or directory", in.Root)
 	}
+	if n.beginning > 0 {
+		if n.beginning--; n.beginning == 0 {
+			n.cluster.begin(n)
+		}
+	}
 	files := []*machine.FileInfo{{Name: data, RelativeName: ".", IsDir: true}}
 	if n.etcd != nil {
 		files = append(files, &machine.FileInfo{Name: data + "/member", RelativeName: "member", IsDir: true})
@@ -309,8 +321,13 @@ func (n *Node) services() []*machine.ServiceInfo {
 	var list []*machine.ServiceInfo
 	for _, name := range names {
 		info := &machine.ServiceInfo{Id: name, State: "Running", Health: &machine.ServiceHealth{Healthy: true}}
+		if name == "etcd" { // its events begin anew with each service
+			info.Events = &machine.ServiceEvents{Events: []*machine.ServiceEvent{{Msg: "Starting service", State: "Starting", Ts: &timestamppb.Timestamp{Seconds: int64(n.service)}}}}
+		}
 		switch {
 		case name != "etcd":
+		case n.stopped:
+			info.State = "Finished"
 		case n.stage != running:
 			info.State, info.Health = "Waiting", &machine.ServiceHealth{Unknown: true}
 		case n.etcd == nil || n.faults.Mute:

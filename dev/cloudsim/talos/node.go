@@ -34,6 +34,9 @@ type Node struct {
 	boots     int
 	member    uint64 // of etcd; 0: none
 	etcd      *etcd
+	service   int  // starts of its service etcd
+	beginning int  // listings of etcd's folder until etcd begins in it, after Bootstrap
+	stopped   bool // its service etcd, for good
 	faults    Faults
 }
 
@@ -150,6 +153,8 @@ func (n *Node) Reboot() error {
 	if n.persisted != nil {
 		n.config = n.persisted
 		n.boots++
+		n.service++
+		n.beginning, n.stopped = 0, false
 		n.stage = running
 		if n.faults.Booting {
 			n.stage = booting

@@ -48,8 +48,13 @@ func (k *contract) before(t *testing.T) {
 
 // begin: etcd begins, once.
 func (k *contract) begin(t *testing.T) {
+	service := k.observe(t).Etcd.Service
 	began, err := k.access.Bootstrap(t.Context(), k.node.Address)
 	must.Do(t, err)
+	// It has not begun yet when the answer is there.
+	if now := k.observe(t).Etcd; now.Empty && (now.Service == service || service == "") {
+		t.Errorf("its service etcd was %q, and is %q", service, now.Service)
+	}
 	if !began {
 		t.Error("it has begun before")
 	}

@@ -89,13 +89,20 @@ func (c *Cluster) Configure() {
 	}
 }
 
-// Bootstrap begins etcd on a node.
+// Bootstrap begins etcd on a node, and waits until it has.
 func (c *Cluster) Bootstrap(name string) error {
 	c.T.Helper()
 	connection, err := c.Access.Trusted(c.T.Context(), c.Node(name).Address)
 	must.Do(c.T, err)
 	defer connection.Close()
-	return connection.Bootstrap(c.T.Context(), &machine.BootstrapRequest{})
+	if err := connection.Bootstrap(c.T.Context(), &machine.BootstrapRequest{}); err != nil {
+		return err
+	}
+	soon.Wait(c.T, "etcd begins on "+name, func() bool {
+		seen := c.Access.Observe(c.T.Context(), c.Node(name).Address, true).Etcd
+		return seen.Begun || seen.Known && !seen.Empty
+	})
+	return nil
 }
 
 // Start starts n machines without a configuration, with this version of Talos. Their addresses are of the
