@@ -115,16 +115,8 @@ func stepsOf(dead journal.Run) (steps []rollout.Step) {
 // idOf is the ID of a step's entry in the journal.
 func idOf(s rollout.Step) string { return strings.TrimSpace(s.Boot + " " + s.Service) }
 
-// Pauses before the nodes are asked again.
-const (
-	shortest = 50 * time.Millisecond
-	longest  = 5 * time.Second
-)
-
 func (o *Rollout) steps(ctx context.Context) error {
-	pause := shortest
-	var reason string // why it waits
-	var since time.Time
+	w := waiter{patience: o.Patience}
 	for {
 		s, err := o.Observe(ctx, o.Access)
 		if err != nil {
@@ -146,16 +138,12 @@ func (o *Rollout) steps(ctx context.Context) error {
 			return fault.Refuse("dagger call cluster status --env="+o.Env, "%s", a.Reason)
 		case rollout.Wait:
 			o.say("waiting: %s", a.Reason+o.because(s, a.Reason))
-			if a.Reason != reason {
-				reason, since = a.Reason, time.Now()
-			}
-			if time.Since(since) > o.Patience {
-				return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "nothing has changed for %s: %s%s", o.Patience, reason, o.because(s, reason))
-			}
-			if err := wait.For(ctx, pause); err != nil {
+			switch err := w.wait(ctx, a.Reason); {
+			case errors.Is(err, errImpatient):
+				return fault.New(fault.Unreachable, "dagger call cluster status --env="+o.Env, "nothing has changed for %s: %s%s", o.Patience, a.Reason, o.because(s, a.Reason))
+			case err != nil:
 				return o.stopped(ctx, fmt.Errorf("%s", a.Reason))
 			}
-			pause = min(2*pause, longest)
 		case rollout.Go:
 			if !slices.Contains(o.Only, a.Step.Kind) {
 				return ErrBefore
@@ -168,7 +156,7 @@ func (o *Rollout) steps(ctx context.Context) error {
 			if err != nil {
 				return o.stopped(ctx, err)
 			}
-			pause, reason = shortest, ""
+			w = waiter{patience: o.Patience}
 		}
 	}
 }

@@ -31,8 +31,8 @@ type stage struct {
 	repeat string    // the command that runs only this stage
 	opens  run.Opens // what it needs opened
 
-	// without says in a few words why there is nothing to do; empty: there is. nil: there always is.
-	without func(*upRun) string
+	// needed reports whether the environment has this stage. nil: each has.
+	needed func(*upRun) bool
 	// run returns what it did, in a few words.
 	run func(context.Context, *upRun) (string, error)
 }
@@ -41,10 +41,11 @@ type stage struct {
 var stages = []stage{
 	{name: "bootstrap", repeat: "bootstrap", opens: run.Credentials, run: prepare},
 	{name: "apply", repeat: "apply", opens: run.State, run: applyLayers},
-	{name: "wait", repeat: "status", opens: run.State, without: noHosts, run: await},
-	{name: "cluster", repeat: "cluster apply", opens: run.State, without: noCluster, run: applyCluster},
-	{name: "deploy", repeat: "deploy", opens: run.State, without: noPlaybook, run: deploy},
-	{name: "verify", repeat: "verify", opens: run.State, without: noChecks, run: check},
+	{name: "wait", repeat: "status", opens: run.State, needed: hasHosts, run: await},
+	{name: "cluster", repeat: "cluster apply", opens: run.State, needed: hasCluster, run: applyCluster},
+	{name: "deploy", repeat: "deploy", opens: run.State, needed: hasPlaybook, run: deploy},
+	{name: "health", repeat: "cluster health", opens: run.State, needed: hasCluster, run: awaitHealth},
+	{name: "verify", repeat: "verify", opens: run.State, needed: hasChecks, run: check},
 }
 
 // A stageRow is a line of the closing table.
@@ -62,16 +63,11 @@ func up(ctx context.Context, r *run.Run) error {
 			rows = append(rows, stageRow{name: s.name, result: "not run"})
 			continue
 		}
-		r.Say("%s …", run.Word(s.name))
-		begin := time.Now()
-		result, err := u.do(ctx, s)
-		row := stageRow{name: s.name, result: result, seconds: time.Since(begin).Seconds()}
-		if err != nil {
-			failed = err
-			row.result, row.next = "failed", nextStep(err, "dagger call "+s.repeat+" --env="+r.Env)
+		row, err := u.do(ctx, s)
+		if row != nil {
+			rows = append(rows, *row)
 		}
-		rows = append(rows, row)
-		r.Say("%s: %s (%.1f s)", run.Word(s.name), run.Word(row.result), row.seconds)
+		failed = err
 	}
 	r.Report.WriteString("\n" + stageTable(rows))
 	return failed
@@ -111,20 +107,36 @@ type upRun struct {
 	cluster *clusterPart
 }
 
-// do opens what a stage needs, and runs it if there is something to do.
-func (u *upRun) do(ctx context.Context, s stage) (string, error) {
-	if s.opens > u.opened {
-		if err := u.OpenStore(ctx); err != nil {
-			return "", err
+// do opens what a stage needs and runs it. It returns no row if the environment does not have the stage.
+func (u *upRun) do(ctx context.Context, s stage) (*stageRow, error) {
+	begin := time.Now()
+	row := &stageRow{name: s.name}
+	err := u.open(ctx, s.opens)
+	if err == nil {
+		if s.needed != nil && !s.needed(u) {
+			return nil, nil
 		}
-		u.opened = s.opens
+		u.Say("%s …", run.Word(s.name))
+		row.result, err = s.run(ctx, u)
 	}
-	if s.without != nil {
-		if why := s.without(u); why != "" {
-			return why, nil
-		}
+	if err != nil {
+		row.result, row.next = "failed", nextStep(err, "dagger call "+s.repeat+" --env="+u.Env)
 	}
-	return s.run(ctx, u)
+	row.seconds = time.Since(begin).Seconds()
+	u.Say("%s: %s (%.1f s)", run.Word(s.name), run.Word(row.result), row.seconds)
+	return row, err
+}
+
+// open opens what a stage needs, unless an earlier one did.
+func (u *upRun) open(ctx context.Context, opens run.Opens) error {
+	if opens <= u.opened {
+		return nil
+	}
+	err := u.OpenStore(ctx)
+	if err == nil {
+		u.opened = opens
+	}
+	return err
 }
 
 func prepare(ctx context.Context, u *upRun) (string, error) {
@@ -157,12 +169,7 @@ func applyLayers(ctx context.Context, u *upRun) (_ string, err error) {
 	return fmt.Sprintf("%d changed", changes), nil
 }
 
-func noCluster(u *upRun) string {
-	if u.cluster == nil {
-		return "no cluster"
-	}
-	return ""
-}
+func hasCluster(u *upRun) bool { return u.cluster != nil }
 
 // applyCluster configures the nodes, and begins the etcd of a new cluster.
 func applyCluster(ctx context.Context, u *upRun) (string, error) {
@@ -179,23 +186,21 @@ func applyCluster(ctx context.Context, u *upRun) (string, error) {
 	return "no change", nil
 }
 
-func noHosts(u *upRun) string {
-	if len(u.made.hosts()) == 0 {
-		return "no hosts"
-	}
-	return ""
+// healthPatience covers the images that a new node pulls.
+const healthPatience = 10 * time.Minute
+
+// awaitHealth comes after the playbook, which may install the CNI without which no node gets ready.
+func awaitHealth(ctx context.Context, u *upRun) (string, error) {
+	return fmt.Sprintf("%d ready", len(u.cluster.Spec.Nodes)), u.cluster.AwaitHealth(ctx, healthPatience)
 }
+
+func hasHosts(u *upRun) bool { return len(u.made.hosts()) > 0 }
 
 func await(ctx context.Context, u *upRun) (string, error) {
 	return "up", hosts.Await(ctx, u.Run, u.made.hosts())
 }
 
-func noPlaybook(u *upRun) string {
-	if u.Environment.Deploy == nil {
-		return "no playbook"
-	}
-	return ""
-}
+func hasPlaybook(u *upRun) bool { return u.Environment.Deploy != nil }
 
 func deploy(ctx context.Context, u *upRun) (string, error) {
 	site := playbook.New(u.Run)
@@ -228,12 +233,7 @@ func deploy(ctx context.Context, u *upRun) (string, error) {
 	return fmt.Sprintf("%d changed", changed), nil
 }
 
-func noChecks(u *upRun) string {
-	if len(verify.Harmless(u.Environment.Verify)) == 0 {
-		return "no checks"
-	}
-	return ""
-}
+func hasChecks(u *upRun) bool { return len(verify.Harmless(u.Environment.Verify)) > 0 }
 
 // check runs the checks that disturb nobody.
 func check(ctx context.Context, u *upRun) (string, error) {

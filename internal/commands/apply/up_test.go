@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"slipway/internal/environment"
@@ -36,34 +37,37 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
-// A stage opens what it needs, once, and does not run if there is nothing to do.
+// A stage opens what it needs, once, and does not run in an environment that does not have it.
 func TestStage(t *testing.T) {
 	d := testkit.New(t)
 	u := &upRun{Run: d.Run, opened: run.Credentials}
 	ran := 0
 	s := stage{opens: run.State, run: func(context.Context, *upRun) (string, error) { ran++; return "done", nil }}
-	if _, err := u.do(t.Context(), s); err == nil || ran > 0 {
-		t.Errorf("without a passphrase: %v, it ran %d times", err, ran)
+	if row, err := u.do(t.Context(), s); err == nil || ran > 0 || row.result != "failed" {
+		t.Errorf("without a passphrase: %v, it ran %d times: %+v", err, ran, row)
 	}
 	s.opens = run.Credentials
-	if result, err := u.do(t.Context(), s); result != "done" || err != nil || ran != 1 {
-		t.Errorf("got %s, %v, it ran %d times", result, err, ran)
+	if row, err := u.do(t.Context(), s); err != nil || ran != 1 || row.result != "done" {
+		t.Errorf("got %v, it ran %d times: %+v", err, ran, row)
 	}
-	s.without = func(*upRun) string { return "no wood" }
-	if result, err := u.do(t.Context(), s); result != "no wood" || err != nil || ran != 1 {
-		t.Errorf("got %s, %v, it ran %d times", result, err, ran)
+	s.needed = func(*upRun) bool { return false }
+	if row, err := u.do(t.Context(), s); err != nil || ran != 1 || row != nil {
+		t.Errorf("got %v, it ran %d times: %+v", err, ran, row)
 	}
-	for want, without := range map[string]func(*upRun) string{"no hosts": noHosts, "no playbook": noPlaybook, "no checks": noChecks} {
-		if got := without(u); got != want {
-			t.Errorf("got %q, want %q", got, want)
+	needed := func() (all []bool) {
+		for _, s := range stages {
+			all = append(all, s.needed == nil || s.needed(u))
 		}
+		return all
+	}
+	if got, want := needed(), []bool{true, true, false, false, false, false, false}; !slices.Equal(got, want) {
+		t.Errorf("an environment without anything has the stages %v", got)
 	}
 	u.Environment.Deploy = &environment.Deploy{}
 	u.Environment.Verify = &environment.Verify{HTTPS: &environment.HTTPSCheck{}}
 	u.made = made{{hosts: []remote.Host{{}}}}
-	for _, without := range []func(*upRun) string{noHosts, noPlaybook, noChecks} {
-		if got := without(u); got != "" {
-			t.Errorf("got %q", got)
-		}
+	u.cluster = &clusterPart{}
+	if got := needed(); slices.Contains(got, false) {
+		t.Errorf("one with everything has the stages %v", got)
 	}
 }

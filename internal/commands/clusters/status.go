@@ -10,7 +10,6 @@ import (
 
 	"slipway/internal/cluster"
 	"slipway/internal/clusters"
-	"slipway/internal/fault"
 	"slipway/internal/printable"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
@@ -45,7 +44,11 @@ func Health() run.Command {
 			if err := showStatus(c, s); err != nil {
 				return err
 			}
-			return checkHealth(c, s)
+			if err := c.CheckHealth(s); err != nil {
+				return err
+			}
+			fmt.Fprintf(&c.Report, "%s is healthy\n", c.Spec.Name)
+			return nil
 		},
 	}
 }
@@ -68,7 +71,7 @@ func showStatus(c *clusters.Cluster, s clusters.State) error {
 	fmt.Fprintln(table, "NODE\tROLE\tZONE\tADDRESS\tTALOS\tSTATE\tETCD\tCONFIG\tCERTIFICATE")
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, dash(n.Zone), n.Address, dash(printable.Terminal(o.Version)), stateOf(o)+ownerOf(o), etcdOf(n, o), configOf(n, s), expiry(o))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Role, dash(n.Zone), n.Address, dash(printable.Terminal(o.Version)), clusters.StateOf(o)+ownerOf(o), etcdOf(n, o), configOf(n, s), expiry(o))
 	}
 	return table.Flush()
 }
@@ -80,20 +83,7 @@ func dash(text string) string {
 	return text
 }
 
-// stateOf says in a few words how a node is.
-func stateOf(o talos.Observation) string {
-	switch {
-	case o.API == rollout.Silent || o.API == rollout.Stranger:
-		return string(o.API) + " (" + o.Why + ")"
-	case o.API == rollout.Maintenance || o.Busy:
-		return dash(printable.Terminal(o.Stage))
-	case o.Ready:
-		return "ready"
-	}
-	return "not ready (" + printable.Terminal(printable.Shorten(o.Unmet, 100)) + ")"
-}
-
-// ownerOf continues stateOf.
+// ownerOf continues how a node is.
 func ownerOf(o talos.Observation) string {
 	if o.Owner == "" {
 		return ""
@@ -142,20 +132,4 @@ func expiry(o talos.Observation) string {
 		return "-"
 	}
 	return "until " + o.Expires.UTC().Format(time.DateOnly)
-}
-
-// checkHealth returns the first thing that is wrong.
-func checkHealth(c *clusters.Cluster, s clusters.State) error {
-	hint := "dagger call cluster logs --env=" + c.Env + " --node="
-	for _, n := range c.Spec.Nodes {
-		// A control plane without etcd is not ready because of that, and a better reason follows.
-		if o := s.Nodes[n.Name]; o.API != rollout.Configured || o.Busy || !o.Ready && !o.Etcd.Empty {
-			return fault.Fail(hint+n.Name+" --service=kubelet", "%s is %s", n.Name, stateOf(o))
-		}
-	}
-	if why := rollout.Unhealthy(c.Situation(s, nil)); why != "" {
-		return fault.Fail(hint+c.Spec.Of(cluster.ControlPlane)[0].Name+" --service=etcd", "%s", why)
-	}
-	fmt.Fprintf(&c.Report, "%s is healthy\n", c.Spec.Name)
-	return nil
 }

@@ -34,7 +34,7 @@ func status(t *testing.T, m *machines.Cluster, c *clusters.Cluster) (text string
 	fresh := testkit.New(t)
 	c.Run = fresh.Run
 	must.Do(t, showStatus(c, s))
-	healthy = checkHealth(c, s)
+	healthy = c.CheckHealth(s)
 	text = c.Report.Masked(func(s string) string { return s })
 	text = date.ReplaceAllString(address.ReplaceAllString(text, "127.x."), "until DATE")
 	return spaces.ReplaceAllString(text, " "), healthy
@@ -64,7 +64,6 @@ a controlplane - 127.x.11 v1.14.1 ready member as wanted until DATE
 b controlplane - 127.x.12 v1.14.1 ready leader as wanted until DATE
 c controlplane - 127.x.13 v1.14.1 ready member as wanted until DATE
 w worker - 127.x.14 v1.14.1 ready - as wanted until DATE
-home is healthy
 `
 	if text != want {
 		t.Errorf("got\n%s", text)
