@@ -64,8 +64,8 @@ func TestNodes(t *testing.T) {
 	c.file(t, filepath.Join(c.dir, "credentials/cluster-local.enc.env"), string(sealed))
 
 	c.call(t, "cluster", "secrets", "--env="+env).must(t)
-	c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed")
-	c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change")
+	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed", "health     2 ready").stdout)
+	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change", "health     2 ready").stdout)
 	c.call(t, "cluster", "health", "--env="+env).must(t)
 	c.call(t, "cluster", "status", "--env="+env).must(t).says(t, "cp-1", "v1.14.1  ready", "leader", "as wanted")
 	c.call(t, "drift", "--env="+env).must(t).says(t, "cluster-local: matches its code")

@@ -14,14 +14,14 @@ import (
 	"slipway/internal/drift"
 	"slipway/internal/must"
 	"slipway/internal/run"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 )
 
 // byHand patches one node, as somebody does with talosctl.
 func (h *home) byHand(node int, patch string) {
 	t := h.t
 	t.Helper()
-	access, err := talos.NewAccess(machineSecrets(h.project))
+	access, err := talosapi.NewAccess(machineSecrets(h.project))
 	must.Do(t, err)
 	loaded, err := configpatcher.LoadPatch([]byte(patch))
 	must.Do(t, err)

@@ -10,13 +10,13 @@ import (
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/tunnel"
 	"slipway/internal/workspace"
 )
 
 // Reach opens a cluster, as Open does, and the way to its nodes.
-func Reach(ctx context.Context, r *run.Run) (*Cluster, *talos.Access, error) {
+func Reach(ctx context.Context, r *run.Run) (*Cluster, *talosapi.Access, error) {
 	c, err := Open(ctx, r)
 	if err != nil {
 		return nil, nil, err
@@ -41,11 +41,11 @@ func (c *Cluster) NeedsLayers() bool { return !c.Listed || c.Secrets != nil && c
 
 // Access lets this run in to the nodes, in the way that environment.yaml names under ssh. It is the same for the whole
 // run, and ends with ctx. The layers have been asked if NeedsLayers says so.
-func (c *Cluster) Access(ctx context.Context) (*talos.Access, error) {
+func (c *Cluster) Access(ctx context.Context) (*talosapi.Access, error) {
 	if c.access != nil {
 		return c.access, nil
 	}
-	access, err := talos.NewAccess(c.Secrets)
+	access, err := talosapi.NewAccess(c.Secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/tofu"
 	"slipway/internal/tunnel"
 	"slipway/internal/workspace"
@@ -39,7 +40,7 @@ type Cluster struct {
 	key     string         // of the digests of settings; empty: that of the passphrase
 
 	hosts  []remote.Host // of the layers, if the nodes are behind one of them
-	access *talos.Access
+	access *talosapi.Access
 	tunnel *tunnel.Tunnel // nil: the nodes are not behind a bastion
 }
 

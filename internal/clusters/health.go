@@ -11,7 +11,7 @@ import (
 	"slipway/internal/printable"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/wait"
 )
 
@@ -31,7 +31,7 @@ func (c *Cluster) CheckHealth(s State) error {
 }
 
 // StateOf says in a few words how a node is.
-func StateOf(o talos.Observation) string {
+func StateOf(o talosapi.Observation) string {
 	switch {
 	case o.API == rollout.Silent || o.API == rollout.Stranger:
 		return string(o.API) + " (" + o.Why + ")"

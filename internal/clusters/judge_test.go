@@ -13,6 +13,7 @@ import (
 	"slipway/internal/environment"
 	"slipway/internal/rollout"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 )
 
 // matching is a cluster of two control planes and a worker in which nothing differs.
@@ -20,14 +21,14 @@ func matching() *judgement {
 	j := &judgement{
 		spec:  &cluster.Cluster{Name: "home", Talos: "v1.14.1"},
 		plan:  &Plan{Source: "compared with the record of run one"},
-		said:  State{Nodes: map[string]talos.Observation{}, Changes: map[string][]talos.Change{}},
+		said:  State{Nodes: map[string]talosapi.Observation{}, Changes: map[string][]talos.Change{}},
 		last:  record{Run: "one", Nodes: map[string]recorded{}},
 		asked: true,
 	}
 	members := []rollout.Member{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}}
 	for i, name := range []string{"a", "b", "w"} {
 		n := cluster.Node{Name: name, Address: "10.0.0.1" + string(rune('0'+i)), Role: cluster.ControlPlane}
-		o := talos.Observation{API: rollout.Configured, Version: "v1.14.1", Etcd: rollout.View{Known: true, Self: uint64(i + 1), Leader: 1, Members: members}}
+		o := talosapi.Observation{API: rollout.Configured, Version: "v1.14.1", Etcd: rollout.View{Known: true, Self: uint64(i + 1), Leader: 1, Members: members}}
 		if name == "w" {
 			n.Role, o.Etcd = cluster.Worker, rollout.View{}
 		}
@@ -42,7 +43,7 @@ func matching() *judgement {
 var sysctl = talos.Place{Path: []string{"machine", "sysctls", "vm.swappiness"}}
 
 // says changes the answer of a node.
-func (j *judgement) says(name string, change func(*talos.Observation)) {
+func (j *judgement) says(name string, change func(*talosapi.Observation)) {
 	o := j.said.Nodes[name]
 	change(&o)
 	j.said.Nodes[name] = o
@@ -54,14 +55,16 @@ func (j *judgement) says(name string, change func(*talos.Observation)) {
 // silent lets nodes say nothing.
 func (j *judgement) silent(names ...string) {
 	for _, name := range names {
-		j.says(name, func(o *talos.Observation) { *o = talos.Observation{API: rollout.Silent, Why: "it cannot be reached"} })
+		j.says(name, func(o *talosapi.Observation) {
+			*o = talosapi.Observation{API: rollout.Silent, Why: "it cannot be reached"}
+		})
 	}
 }
 
 // new lets nodes wait for their first configuration.
 func (j *judgement) new(names ...string) {
 	for _, name := range names {
-		j.says(name, func(o *talos.Observation) { *o = talos.Observation{API: rollout.Maintenance} })
+		j.says(name, func(o *talosapi.Observation) { *o = talosapi.Observation{API: rollout.Maintenance} })
 	}
 }
 
@@ -123,7 +126,7 @@ func TestJudge(t *testing.T) {
 
 		// The version of Talos.
 		"another Talos by hand": {
-			change: func(j *judgement) { j.says("w", func(o *talos.Observation) { o.Version = "v1.14.2-beta.0" }) },
+			change: func(j *judgement) { j.says("w", func(o *talosapi.Observation) { o.Version = "v1.14.2-beta.0" }) },
 			lines:  "! cluster.yaml: w was changed (talos: v1.14.1 → v1.14.2-beta.0) on the node",
 		},
 		"another Talos in the file": {
@@ -132,15 +135,15 @@ func TestJudge(t *testing.T) {
 				"? cluster.yaml: w differs (talos: v1.14.1 → v1.14.2), and no record says who changed it",
 		},
 		"a version that no Talos has": {
-			change: func(j *judgement) { j.says("w", func(o *talos.Observation) { o.Version = "v1.14.1 canary" }) },
+			change: func(j *judgement) { j.says("w", func(o *talosapi.Observation) { o.Version = "v1.14.1 canary" }) },
 			lines:  "! cluster.yaml: w was changed (talos) on the node",
 		},
 		"no version": {
-			change:  func(j *judgement) { j.says("w", func(o *talos.Observation) { o.Version = "" }) },
+			change:  func(j *judgement) { j.says("w", func(o *talosapi.Observation) { o.Version = "" }) },
 			unknown: "w (its configuration could not be read)",
 		},
 		"a configuration that waits for a restart": {
-			change: func(j *judgement) { j.says("a", func(o *talos.Observation) { o.Staged = true }) },
+			change: func(j *judgement) { j.says("a", func(o *talosapi.Observation) { o.Staged = true }) },
 			lines:  "! cluster.yaml: a was changed (configuration of the next start) on the node",
 		},
 
@@ -155,9 +158,9 @@ func TestJudge(t *testing.T) {
 		"a silent node, and a change of files": {change: func(j *judgement) { j.silent("w"); j.swaps("w", "10", "20") }, lines: "~ cluster.yaml: w is not applied yet: update (machine.sysctls.vm.swappiness: 10 → 20)", unknown: "w (it cannot be reached)"},
 		"one of a node that is not on record":  {change: func(j *judgement) { j.unrecorded("w"); delete(j.said.Changes, "w") }, unknown: "w (its configuration could not be read)"},
 		"a configuration that cannot be read":  {change: func(j *judgement) { delete(j.said.Changes, "a") }, unknown: "a (its configuration could not be read)"},
-		"an etcd that does not answer":         {change: func(j *judgement) { j.says("b", func(o *talos.Observation) { o.Etcd = rollout.View{Begun: true} }) }, unknown: "b (its etcd did not answer)"},
+		"an etcd that does not answer":         {change: func(j *judgement) { j.says("b", func(o *talosapi.Observation) { o.Etcd = rollout.View{Begun: true} }) }, unknown: "b (its etcd did not answer)"},
 		"an etcd that has not begun": {change: func(j *judgement) {
-			j.says("b", func(o *talos.Observation) { o.Etcd = rollout.View{Known: true, Empty: true} })
+			j.says("b", func(o *talosapi.Observation) { o.Etcd = rollout.View{Known: true, Empty: true} })
 		}},
 		"a machine of another cluster":       {change: func(j *judgement) { j.stranger("b") }, lines: "! cluster.yaml: another machine is at 10.0.0.11, the address of b: it is not a Talos machine"},
 		"a member of etcd that is not in it": {change: func(j *judgement) { j.member("old-1") }, lines: "! cluster.yaml: etcd has the member old-1, which is not a control plane in cluster.yaml"},
@@ -170,7 +173,7 @@ func TestJudge(t *testing.T) {
 		"another setting is expected":        {change: func(j *judgement) { j.swaps("a", "25", "10"); j.expected = ignore("talos") }, lines: "! cluster.yaml: a was changed (machine.sysctls.vm.swappiness: 10 → 25) on the node"},
 		"one of two settings is expected": {change: func(j *judgement) {
 			j.swaps("a", "25", "10")
-			j.says("a", func(o *talos.Observation) { o.Version = "v1.14.2" })
+			j.says("a", func(o *talosapi.Observation) { o.Version = "v1.14.2" })
 			j.expected = ignore(setting)
 		}, lines: "! cluster.yaml: a was changed (talos: v1.14.1 → v1.14.2) on the node"},
 		"a file is not applied, as expected":    {change: func(j *judgement) { j.swaps("a", "10", "20"); j.expected = ignore() }, lines: "~ cluster.yaml: a is not applied yet: update (machine.sysctls.vm.swappiness: 10 → 20)"},
@@ -209,15 +212,15 @@ const notAsked = "  cluster.yaml: the nodes were not asked, because the secrets 
 
 // stranger has another machine at the address of a node.
 func (j *judgement) stranger(name string) {
-	j.says(name, func(o *talos.Observation) {
-		*o = talos.Observation{API: rollout.Stranger, Why: "it is not a Talos machine"}
+	j.says(name, func(o *talosapi.Observation) {
+		*o = talosapi.Observation{API: rollout.Stranger, Why: "it is not a Talos machine"}
 	})
 }
 
 // member adds one to etcd, as every control plane sees it.
 func (j *judgement) member(name string) {
 	for _, n := range j.spec.Of(cluster.ControlPlane) {
-		j.says(n.Name, func(o *talos.Observation) {
+		j.says(n.Name, func(o *talosapi.Observation) {
 			o.Etcd.Members = append(slices.Clone(o.Etcd.Members), rollout.Member{ID: 9, Name: name})
 		})
 	}

@@ -7,11 +7,12 @@ import (
 	"slipway/internal/cluster"
 	"slipway/internal/rollout"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 )
 
 // A State is what the nodes of a cluster say of themselves. What could not be read has no entry.
 type State struct {
-	Nodes map[string]talos.Observation // by name
+	Nodes map[string]talosapi.Observation // by name
 
 	// Changes are the differences between the configuration that a node has and the one that it is to have.
 	Changes map[string][]talos.Change
@@ -19,8 +20,8 @@ type State struct {
 
 // Observe asks all nodes at once, and compares their configurations with the wanted ones. It fails if ctx ends, and if
 // a bastion can never be logged in to.
-func (c *Cluster) Observe(ctx context.Context, access *talos.Access) (State, error) {
-	s := State{Nodes: map[string]talos.Observation{}, Changes: map[string][]talos.Change{}}
+func (c *Cluster) Observe(ctx context.Context, access *talosapi.Access) (State, error) {
+	s := State{Nodes: map[string]talosapi.Observation{}, Changes: map[string][]talos.Change{}}
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	for _, n := range c.Spec.Nodes {

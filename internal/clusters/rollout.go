@@ -15,14 +15,14 @@ import (
 	"slipway/internal/journal"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/wait"
 )
 
 // A Rollout changes the nodes of a cluster, one step after the other.
 type Rollout struct {
 	*Cluster
-	Access *talos.Access
+	Access *talosapi.Access
 	Only   []rollout.Kind // kinds of steps that it takes; it ends before one of another kind
 	Lost   bool           // the quorum of etcd is lost
 
@@ -238,7 +238,7 @@ func (o *Rollout) take(ctx context.Context, step rollout.Step, s State) error {
 // failed says that a node refused a step. One that did not answer may have taken it: it is asked again a few
 // times, and what it says then counts.
 func (o *Rollout) failed(n cluster.Node, err error) error {
-	if refused, ok := errors.AsType[*talos.RefusedError](err); ok {
+	if refused, ok := errors.AsType[*talosapi.RefusedError](err); ok {
 		o.row(n.Name).Status = "failed"
 		return fault.Fail("dagger call cluster logs --env="+o.Env+" --node="+n.Name+" --service=machined", "%s did not accept it: %w", n.Name, refused)
 	}

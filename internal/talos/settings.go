@@ -52,6 +52,17 @@ func Settings(c config.Provider) ([]Setting, error) {
 	return parse(text)
 }
 
+// Hidden returns the values that Settings hides.
+func Hidden(c config.Provider) (values []string, err error) {
+	settings, err := Settings(c)
+	for _, s := range settings {
+		if s.Hidden {
+			values = append(values, s.raw)
+		}
+	}
+	return values, err
+}
+
 // parse reads the settings of documents that the machinery has written.
 func parse(text []byte) ([]Setting, error) {
 	var all []Setting

@@ -169,8 +169,8 @@ func (s *machineService) control(method string) error {
 	return nil
 }
 
-// Bootstrap answers before etcd has begun. Once more meanwhile, it stops the etcd that is about to begin, finds its folder
-// no longer empty, fails, and leaves etcd stopped: seen on a node with 1.14.1.
+// Bootstrap answers before etcd has begun. A second call meanwhile stops the etcd that is about to begin, finds its
+// folder no longer empty, fails, and leaves etcd stopped: seen on a node with 1.14.1.
 func (s *machineService) Bootstrap(_ context.Context, in *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	defer s.unlock()
 	n := s.lock()
@@ -321,7 +321,7 @@ func (n *Node) services() []*machine.ServiceInfo {
 	var list []*machine.ServiceInfo
 	for _, name := range names {
 		info := &machine.ServiceInfo{Id: name, State: "Running", Health: &machine.ServiceHealth{Healthy: true}}
-		if name == "etcd" { // its events begin anew with each service
+		if name == "etcd" { // each new service has its own events
 			info.Events = &machine.ServiceEvents{Events: []*machine.ServiceEvent{{Msg: "Starting service", State: "Starting", Ts: &timestamppb.Timestamp{Seconds: int64(n.service)}}}}
 		}
 		switch {

@@ -11,7 +11,7 @@ import (
 	"slipway/internal/fault"
 	"slipway/internal/printable"
 	"slipway/internal/run"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 )
 
 // Logs shows the last lines that a service on a node has logged.
@@ -36,7 +36,7 @@ func Logs() run.Command {
 	}
 }
 
-func showLogs(ctx context.Context, c *clusters.Cluster, access *talos.Access, node, service string, lines int) error {
+func showLogs(ctx context.Context, c *clusters.Cluster, access *talosapi.Access, node, service string, lines int) error {
 	if lines < 1 {
 		return fault.Refuse("--lines=100", "--lines is %d, want at least 1", lines)
 	}

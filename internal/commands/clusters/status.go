@@ -13,7 +13,7 @@ import (
 	"slipway/internal/printable"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
-	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 )
 
 // Status shows what the nodes of a cluster say of themselves.
@@ -84,14 +84,14 @@ func dash(text string) string {
 }
 
 // ownerOf continues how a node is.
-func ownerOf(o talos.Observation) string {
+func ownerOf(o talosapi.Observation) string {
 	if o.Owner == "" {
 		return ""
 	}
 	return ", owned by " + o.Owner
 }
 
-func etcdOf(n cluster.Node, o talos.Observation) string {
+func etcdOf(n cluster.Node, o talosapi.Observation) string {
 	v := o.Etcd
 	switch {
 	case n.Role != cluster.ControlPlane:
@@ -127,7 +127,7 @@ func configOf(n cluster.Node, s clusters.State) string {
 	return "as wanted"
 }
 
-func expiry(o talos.Observation) string {
+func expiry(o talosapi.Observation) string {
 	if o.API != rollout.Configured {
 		return "-"
 	}

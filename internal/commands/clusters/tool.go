@@ -173,7 +173,7 @@ func (t toolRun) next() string {
 // environment.
 func (t toolRun) logIn(ctx context.Context) (env []string, stop func() error, err error) {
 	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.Path("home"), "TMPDIR=" + t.Path("tmp")}
-	way, err := t.OpenProxy(ctx)
+	way, err := openProxy(ctx, t.Cluster)
 	if err != nil {
 		return nil, nil, err
 	}

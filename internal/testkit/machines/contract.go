@@ -22,6 +22,7 @@ import (
 	"slipway/internal/must"
 	"slipway/internal/rollout"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/testkit/soon"
 )
 
@@ -29,7 +30,7 @@ import (
 // a cluster that has not begun, and has no configuration yet. The checks need nothing but its API, so they are
 // the same for real and for simulated machines. Its configurations have the patches that it needs to run at all.
 func Contract(t *testing.T, spec *cluster.Cluster, bundle *secrets.Bundle, patches ...[]byte) {
-	access, err := talos.NewAccess(bundle)
+	access, err := talosapi.NewAccess(bundle)
 	must.Do(t, err)
 	authority := x509.NewCertPool()
 	authority.AppendCertsFromPEM(bundle.Certs.OS.Crt)
@@ -60,7 +61,7 @@ type contract struct {
 	bundle    *secrets.Bundle
 	patches   [][]byte
 	node      cluster.Node
-	access    *talos.Access
+	access    *talosapi.Access
 	authority *x509.CertPool
 }
 
@@ -101,7 +102,7 @@ func (k *contract) verify(c *x509.Certificate) error {
 	return err
 }
 
-func (k *contract) observe(t *testing.T) talos.Observation {
+func (k *contract) observe(t *testing.T) talosapi.Observation {
 	return k.access.Observe(t.Context(), k.node.Address, true)
 }
 
@@ -161,7 +162,7 @@ func (k *contract) maintenance(t *testing.T) {
 	if stage := stage(t, c); stage != "maintenance" {
 		t.Errorf("it is in the stage %s", stage)
 	}
-	if o := k.observe(t); o.API != rollout.Maintenance || o.Busy || o.Fingerprint != talos.Fingerprint(shown) {
+	if o := k.observe(t); o.API != rollout.Maintenance || o.Busy || o.Fingerprint != talosapi.Fingerprint(shown) {
 		t.Errorf("Slipway sees %+v", o)
 	}
 	// Up to Talos 1.12 another program answers in this mode, and does not say its version.
@@ -180,7 +181,7 @@ func (k *contract) maintenance(t *testing.T) {
 // cluster's, and so has to be the caller's.
 func (k *contract) first(t *testing.T) {
 	wanted := k.config(t)
-	must.Do(t, k.access.Configure(t.Context(), k.node.Address, talos.Fingerprint(k.shown(t)), wanted))
+	must.Do(t, k.access.Configure(t.Context(), k.node.Address, talosapi.Fingerprint(k.shown(t)), wanted))
 	soon.Wait(t, "it has started with its configuration", func() bool {
 		o := k.observe(t)
 		return o.API == rollout.Configured && !o.Busy

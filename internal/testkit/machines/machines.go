@@ -16,6 +16,7 @@ import (
 	"slipway/internal/must"
 	"slipway/internal/rollout"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/testkit/soon"
 )
 
@@ -25,7 +26,7 @@ type Cluster struct {
 	Sim    *sim.Cluster
 	Spec   *cluster.Cluster
 	Bundle *secrets.Bundle
-	Access *talos.Access
+	Access *talosapi.Access
 }
 
 // A Set is simulated machines without a configuration.
@@ -41,7 +42,7 @@ func New(t *testing.T, controls int, version string) *Cluster {
 	must.Do(t, err)
 	bundle, err := secrets.NewBundle(secrets.NewClock(), contract, secrets.WithECDSAServiceAccountKey())
 	must.Do(t, err)
-	access, err := talos.NewAccess(bundle)
+	access, err := talosapi.NewAccess(bundle)
 	must.Do(t, err)
 	s := Start(t, controls+1, version)
 	addresses := s.Addresses
@@ -65,7 +66,7 @@ func (c *Cluster) Node(name string) cluster.Node {
 func (c *Cluster) Machine(name string) *sim.Node { return c.Sim.Node(c.Node(name).Address) }
 
 // Observe asks a node.
-func (c *Cluster) Observe(name string) talos.Observation {
+func (c *Cluster) Observe(name string) talosapi.Observation {
 	n := c.Node(name)
 	return c.Access.Observe(c.T.Context(), n.Address, n.Role == cluster.ControlPlane)
 }

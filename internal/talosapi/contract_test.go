@@ -1,4 +1,4 @@
-package talos_test
+package talosapi_test
 
 import (
 	"testing"

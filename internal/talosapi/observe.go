@@ -1,4 +1,4 @@
-package talos
+package talosapi
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"slipway/internal/rollout"
+	"slipway/internal/talos"
 )
 
 // An Observation is what a machine says of itself. What could not be read is zero.
@@ -155,7 +156,7 @@ func (a *Access) observeOurs(ctx context.Context, address string, control bool, 
 	}
 }
 
-// since returns when a service was made. Its events begin anew with each service.
+// since returns when a service was made. Each new service has its own events.
 func since(s *machine.ServiceInfo) string {
 	events := s.GetEvents().GetEvents()
 	if len(events) == 0 {
@@ -269,12 +270,12 @@ func (a *Access) config(ctx context.Context, c *client.Client) (config.Provider,
 	if err != nil {
 		return nil, false, err
 	}
-	now, err := Settings(active.Provider())
+	now, err := talos.Settings(active.Provider())
 	if err != nil {
 		return nil, false, err
 	}
-	next, err := Settings(persistent.Provider())
-	return active.Provider(), err == nil && len(Diff(now, next)) > 0, err
+	next, err := talos.Settings(persistent.Provider())
+	return active.Provider(), err == nil && len(talos.Diff(now, next)) > 0, err
 }
 
 // dataFolder is empty until etcd begins on a control plane: Talos itself refuses to bootstrap by that.

@@ -1,4 +1,4 @@
-package talos
+package talosapi
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"slipway/internal/printable"
 	"slipway/internal/redact"
+	"slipway/internal/talos"
 )
 
 // A RefusedError means that a machine does not accept what it was given.
@@ -97,16 +98,12 @@ func (a *Access) answer(address string, err error, wanted config.Provider) error
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(status.Convert(err).Message()), "\n")
 	if wanted != nil {
-		settings, err := Settings(wanted)
+		values, err := talos.Hidden(wanted)
 		if err != nil {
 			return &RefusedError{"it gave no reason that can be shown"}
 		}
 		hidden := redact.New()
-		for _, s := range settings {
-			if s.Hidden {
-				hidden.Add(s.raw)
-			}
-		}
+		hidden.Add(values...)
 		line = hidden.String(line)
 	}
 	return &RefusedError{printable.Shorten(printable.Terminal(line), 300)}

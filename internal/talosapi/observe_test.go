@@ -1,4 +1,4 @@
-package talos_test
+package talosapi_test
 
 import (
 	"crypto/x509"
@@ -16,6 +16,7 @@ import (
 	"slipway/internal/must"
 	"slipway/internal/rollout"
 	"slipway/internal/talos"
+	"slipway/internal/talosapi"
 	"slipway/internal/testkit/machines"
 )
 
@@ -36,7 +37,7 @@ func TestObserve(t *testing.T) {
 			if !o.Etcd.Known || !o.Etcd.Empty {
 				t.Errorf("etcd has not begun: %+v", o.Etcd)
 			}
-			if i := slices.IndexFunc(o.Services, func(s talos.Service) bool { return s.Name == "etcd" }); i < 0 || o.Services[i].State != "Preparing" || o.Services[i].Known {
+			if i := slices.IndexFunc(o.Services, func(s talosapi.Service) bool { return s.Name == "etcd" }); i < 0 || o.Services[i].State != "Preparing" || o.Services[i].Known {
 				t.Errorf("services: %+v", o.Services)
 			}
 			if w := c.Observe("w"); w.API != rollout.Configured || w.Stage != "running" || w.Etcd.Known {
@@ -111,15 +112,17 @@ func TestObserveFaults(t *testing.T) {
 	healthy := func(v rollout.View) bool { return v.Known && !v.Empty && len(v.Members) == 3 && v.Leader != 0 }
 	for name, f := range map[string]struct {
 		faults sim.Faults
-		right  func(talos.Observation) bool
+		right  func(talosapi.Observation) bool
 	}{
-		"silent":      {sim.Faults{Silent: true}, func(o talos.Observation) bool { return o.API == rollout.Silent && o.Why != "" && !o.Etcd.Known }},
-		"a mute etcd": {sim.Faults{Mute: true}, func(o talos.Observation) bool { return o.API == rollout.Configured && !o.Etcd.Known && !o.Etcd.Empty }},
-		"no leader":   {sim.Faults{NoLeader: true}, func(o talos.Observation) bool { return o.API == rollout.Configured && !o.Etcd.Known }},
-		"an alarm": {sim.Faults{Alarm: "NOSPACE"}, func(o talos.Observation) bool {
+		"silent": {sim.Faults{Silent: true}, func(o talosapi.Observation) bool { return o.API == rollout.Silent && o.Why != "" && !o.Etcd.Known }},
+		"a mute etcd": {sim.Faults{Mute: true}, func(o talosapi.Observation) bool {
+			return o.API == rollout.Configured && !o.Etcd.Known && !o.Etcd.Empty
+		}},
+		"no leader": {sim.Faults{NoLeader: true}, func(o talosapi.Observation) bool { return o.API == rollout.Configured && !o.Etcd.Known }},
+		"an alarm": {sim.Faults{Alarm: "NOSPACE"}, func(o talosapi.Observation) bool {
 			return healthy(o.Etcd) && slices.Equal(o.Etcd.Alarms, []string{"NOSPACE"})
 		}},
-		"nothing at all": {sim.Faults{}, func(o talos.Observation) bool { return healthy(o.Etcd) && len(o.Etcd.Alarms) == 0 }},
+		"nothing at all": {sim.Faults{}, func(o talosapi.Observation) bool { return healthy(o.Etcd) && len(o.Etcd.Alarms) == 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Machine("b").Set(f.faults)
@@ -177,7 +180,7 @@ func TestObserveOwner(t *testing.T) {
 // A machine that is given a configuration has the very certificate that was seen.
 func TestMaintenanceFingerprint(t *testing.T) {
 	c := machines.New(t, 1, "v1.14.1")
-	connection, err := c.Access.Maintenance(t.Context(), c.Node("a").Address, talos.Fingerprint(&x509.Certificate{Raw: []byte("another")}))
+	connection, err := c.Access.Maintenance(t.Context(), c.Node("a").Address, talosapi.Fingerprint(&x509.Certificate{Raw: []byte("another")}))
 	must.Do(t, err)
 	defer connection.Close()
 	if _, err := connection.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: []byte("x")}); err == nil {

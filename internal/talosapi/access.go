@@ -1,4 +1,5 @@
-package talos
+// Package talosapi talks to the API of Talos machines.
+package talosapi
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build nodes
 
-package talos_test
+package talosapi_test
 
 import (
 	"os"
