@@ -47,9 +47,7 @@ func copyRepository(t *testing.T, dir string) {
 // engine has a network of its own. So the server listens on port 80 of the loopback there.
 func serveGit(t *testing.T, dir string) string {
 	t.Helper()
-	needOwnEngine(t)
-	_, socket, _ := strings.Cut(os.Getenv("_EXPERIMENTAL_DAGGER_RUNNER_HOST"), "unix://")
-	network := filepath.Join(filepath.Dir(filepath.Dir(socket)), "netns")
+	network := engineNetwork(t)
 	backend := filepath.Join(strings.TrimSpace(run(t, "git", "--exec-path").must(t).stdout), "git-http-backend")
 
 	var listener net.Listener
@@ -73,23 +71,40 @@ func serveGit(t *testing.T, dir string) string {
 	return address + "/slipway.git"
 }
 
+// engineNetwork is the network namespace of the engine, which has to be our own.
+func engineNetwork(t *testing.T) string {
+	t.Helper()
+	needOwnEngine(t)
+	_, socket, _ := strings.Cut(os.Getenv("_EXPERIMENTAL_DAGGER_RUNNER_HOST"), "unix://")
+	return filepath.Join(filepath.Dir(filepath.Dir(socket)), "netns")
+}
+
 // listenIn listens on an address of another network namespace.
 func listenIn(network, address string) (listener net.Listener, err error) {
+	err = within(network, func() (err error) {
+		listener, err = net.Listen("tcp", address)
+		return err
+	})
+	return listener, err
+}
+
+// within calls a function in another network namespace.
+func within(network string, call func() error) error {
 	file, err := os.Open(network)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	done := make(chan struct{})
+	done := make(chan error)
 	go func() {
-		defer close(done)
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		if err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err == nil {
-			listener, err = net.Listen("tcp", address)
+		err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
+		if err == nil {
+			err = call()
 		}
+		done <- err
 	}()
-	<-done
-	return listener, err
+	return <-done
 }
 
 // An adopter has a home with nothing in it, and a repository of their own.

@@ -42,14 +42,12 @@ func needNodes(t *testing.T, names ...string) {
 func kubectl(t *testing.T, kubeconfig string, args ...string) result {
 	t.Helper()
 	program := glob(t, filepath.Join(cacheDir(t), "products/kubernetes-*/kubectl"))
-	engine := filepath.Dir(filepath.Dir(strings.TrimPrefix(os.Getenv("_EXPERIMENTAL_DAGGER_RUNNER_HOST"), "unix://")))
-	return run(t, "nsenter", append([]string{"--net=" + filepath.Join(engine, "netns"), program[0], "--kubeconfig=" + kubeconfig}, args...)...)
+	return run(t, "nsenter", append([]string{"--net=" + engineNetwork(t), program[0], "--kubeconfig=" + kubeconfig}, args...)...)
 }
 
-// Real Talos nodes, from empty disks to a cluster whose nodes are ready; again, nothing changes.
-func TestNodes(t *testing.T) {
-	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
-	needNodes(t, nodes...)
+// newClusterCheckout makes a checkout with environment cluster-local, its credentials, and the secrets of its machines.
+func newClusterCheckout(t *testing.T) *checkout {
+	t.Helper()
 	c := newCheckout(t)
 	const env = "cluster-local"
 	if err := os.CopyFS(filepath.Join(c.dir, "environments", env), os.DirFS(filepath.Join(repository, "environments", env))); err != nil {
@@ -62,8 +60,16 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.file(t, filepath.Join(c.dir, "credentials/cluster-local.enc.env"), string(sealed))
-
 	c.call(t, "cluster", "secrets", "--env="+env).must(t)
+	return c
+}
+
+// Real Talos nodes, from empty disks to a cluster whose nodes are ready; again, nothing changes.
+func TestNodes(t *testing.T) {
+	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
+	needNodes(t, nodes...)
+	c := newClusterCheckout(t)
+	const env = "cluster-local"
 	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed", "health     2 ready").stdout)
 	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change", "health     2 ready").stdout)
 	c.call(t, "cluster", "health", "--env="+env).must(t)
@@ -87,4 +93,38 @@ func TestNodes(t *testing.T) {
 	for _, name := range nodes {
 		kubectl(t, kubeconfig, "get", "node", name).must(t).says(t, " Ready ")
 	}
+}
+
+// The guide to a cluster on this machine, line by line as it is written.
+func TestGuideOfNodes(t *testing.T) {
+	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
+	needNodes(t, "cp-1", "worker-1", "worker-2")
+	for _, name := range []string{"cp-1", "worker-1", "worker-2"} {
+		node(t, "wipe", name).must(t) // none is on before `make cluster`
+	}
+	c := newCheckout(t)
+	copyRepository(t, c.dir)
+	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+c.key.Recipient().String()+"\n")
+	c.file(t, filepath.Join(c.dir, ".env"), "AGEKEY=file://"+c.identity+"\nPINS="+pinsInUse(t)+"\nLOCALDATA="+c.data+"\n")
+	shell := func(command string) result {
+		t.Helper()
+		return runIn(t, c.dir, []string{"DAGGER_PROGRESS=plain"}, "bash", "-c", command)
+	}
+	shell("git init -q && git add -A && git -c user.name=test -c user.email=test@example.org commit -qm begin").must(t)
+	text, err := os.ReadFile(filepath.Join(c.dir, "docs/cluster-local.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, block := range consoleBlocks(string(text)) {
+		for _, line := range linesOf(block) {
+			command, _, _ := strings.Cut(line.command, "  #")
+			shell(command).must(t).says(t, line.prints...)
+			tried++
+		}
+	}
+	if tried < 10 {
+		t.Errorf("the guide has %d commands", tried)
+	}
+	shell("dagger call up --env=cluster-local").must(t).says(t, "no change")
 }

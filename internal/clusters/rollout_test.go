@@ -328,7 +328,6 @@ func TestRolloutRefuses(t *testing.T) {
 			s.Spec.Nodes[2].Address = other.Node("a").Address
 		}, "c belongs to another cluster"},
 		"a member too many": {func(_ *testing.T, s *site) { s.Spec.Nodes = slices.Delete(s.Spec.Nodes, 1, 2) }, `etcd has the member "b", which is not a control plane in cluster.yaml`},
-		"a wiped member":    {func(t *testing.T, s *site) { must.Do(t, s.Machine("b").Wipe()) }, "b has no configuration, and etcd still has a member of that name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, 3, "v1.14.1")
@@ -457,7 +456,25 @@ func TestRolloutLock(t *testing.T) {
 	s.asWanted(t)
 }
 
-// With most control planes down nothing is changed, unless the caller says that the quorum is lost. No second
+// A control plane that has lost its disk gets its configuration, and replaces the member of etcd that it was.
+func TestRolloutReplaces(t *testing.T) {
+	s := newSite(t, 3, "v1.14.1")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	was := s.Access.Observe(t.Context(), s.Node("b").Address, true).Etcd.Self
+	must.Do(t, s.Machine("b").Wipe())
+	s.desk.Result.Nodes = nil
+	o := s.roll(every...)
+	must.Do(t, o.Do(t.Context()))
+	if len(o.Result.Nodes) != 1 || o.Result.Nodes[0].Name != "b" || o.Result.Nodes[0].Status != "configured" {
+		t.Errorf("changed: %+v", o.Result.Nodes)
+	}
+	s.asWanted(t)
+	now := s.Access.Observe(t.Context(), s.Node("b").Address, true).Etcd
+	if now.Self == was || len(now.Members) != 3 || slices.ContainsFunc(now.Members, func(m rollout.Member) bool { return m.ID == was }) {
+		t.Errorf("b was the member %d, and sees %+v", was, now)
+	}
+}
+
 // Nodes are not changed while a layer is, nor after a run on a layer was interrupted: the layer may create or remove them.
 func TestRolloutBesideLayer(t *testing.T) {
 	s := newSite(t, 1, "v1.14.1")
@@ -477,6 +494,7 @@ func TestRolloutBesideLayer(t *testing.T) {
 	}
 }
 
+// With most control planes down nothing is changed, unless the caller says that the quorum is lost. No second
 // etcd begins, whatever cannot be read.
 func TestRolloutQuorumLost(t *testing.T) {
 	s := newSite(t, 3, "v1.14.1")

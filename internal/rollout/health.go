@@ -13,21 +13,20 @@ func Unhealthy(s Situation) string {
 	if a, wrong := foreign(s); wrong {
 		return a.Reason
 	}
-	return s.unhealthy("")
+	return s.unhealthy()
 }
 
-// unhealthy says why etcd could lose its quorum if the control plane called except failed now: another
-// one is not a healthy member, or they do not agree. It returns "" if nothing is wrong. An empty
-// except leaves out none.
-func (s Situation) unhealthy(except string) string {
+// unhealthy says why etcd could lose its quorum if the control planes called except failed now: another
+// one is not a healthy member, or they do not agree. It returns "" if nothing is wrong.
+func (s Situation) unhealthy(except ...string) string {
 	var first *Node
 	for i, n := range s.Nodes {
 		// A node that has never been a member, and is no part of the cluster yet, cannot be missing.
 		apart := (n.API == Maintenance || n.API == Silent) && slices.ContainsFunc(s.Nodes, Node.hasEtcd) && !s.isMember(n.Name)
-		if !n.Control || n.Name == except || apart {
+		if !n.Control || slices.Contains(except, n.Name) || apart {
 			continue
 		}
-		if why := ill(n, except); why != "" {
+		if why := ill(n, except...); why != "" {
 			return why
 		}
 		switch {
@@ -43,16 +42,40 @@ func (s Situation) unhealthy(except string) string {
 		return ""
 	}
 	for _, m := range first.Etcd.Members {
-		if m.Name != except && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() && n.Etcd.Self == m.ID }) {
+		if !slices.Contains(except, m.Name) && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() && n.Etcd.Self == m.ID }) {
 			return fmt.Sprintf("etcd has a member %s that %s no longer is", m.Name, m.Name)
 		}
 	}
 	return ""
 }
 
+// unableToAdd says why a new control plane, called name, cannot join etcd; "" if it can. Members that have lost their disks
+// cannot be repaired but by joining, so those that are left need not wait for them as long as they are a quorum.
+func (s Situation) unableToAdd(name string) string {
+	gone := []string{name}
+	lost := 0
+	var members []Member
+	for _, n := range s.Nodes {
+		switch {
+		case n.hasEtcd():
+			members = n.Etcd.Members
+		case n.Control && n.API == Maintenance && s.isMember(n.Name):
+			gone = append(gone, n.Name)
+			lost++
+		}
+	}
+	if why := s.unhealthy(gone...); why != "" {
+		return why
+	}
+	if lost > 0 && len(members)-lost <= len(members)/2 {
+		return "most members of etcd have lost their disks"
+	}
+	return ""
+}
+
 // ill says what is wrong with a control plane, as far as it says itself; "" if nothing is. Whether
-// the one called except is a learner does not count.
-func ill(n Node, except string) string {
+// those called except are learners does not count.
+func ill(n Node, except ...string) string {
 	switch {
 	case n.API == Maintenance:
 		return n.Name + " has no configuration"
@@ -68,7 +91,10 @@ func ill(n Node, except string) string {
 		return n.Name + " sees no leader of etcd"
 	}
 	for _, m := range n.Etcd.Members {
-		if m.Learner && m.Name != except {
+		if m.Name == "" {
+			return "a new member of etcd has not started yet"
+		}
+		if m.Learner && !slices.Contains(except, m.Name) {
 			return m.Name + " is still a learner of etcd"
 		}
 	}

@@ -69,7 +69,7 @@ func foreign(s Situation) (Answer, bool) {
 			}
 		}
 		for _, m := range n.Etcd.Members {
-			if !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Control && n.Name == m.Name }) {
+			if m.Name != "" && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Control && n.Name == m.Name }) {
 				return refuse("etcd has the member %q, which is not a control plane in cluster.yaml", m.Name)
 			}
 		}
@@ -125,21 +125,25 @@ func (s Situation) took(kind Kind, node string) bool {
 }
 
 // configure gives a configuration to a node that has none, control planes first. While etcd runs, a
-// new control plane changes its quorum, so only one joins at a time.
+// new control plane changes its quorum, so only one joins at a time. One that has lost its disk replaces its member:
+// Talos removes a member of the same name before it joins (addMember in internal/app/machined/pkg/system/services/etcd.go).
 func configure(s Situation) (Answer, bool) {
-	var blocked Answer
+	var blocked Answer // the first
 	for _, n := range s.ordered() {
 		if n.API != Maintenance || n.Busy {
 			continue
 		}
-		if n.Control && s.isMember(n.Name) {
-			return refuse("%s has no configuration, and etcd still has a member of that name, which has to be removed first", n.Name)
-		}
-		if n.Control && begun(s) && !s.Lost {
-			if why := s.unhealthy(n.Name); why != "" {
-				blocked, _ = wait("%s has no configuration, and cannot join: %s", n.Name, why)
+		was := n.Control && s.isMember(n.Name)
+		if n.Control && begun(s) && (!s.Lost || was) {
+			if why := s.unableToAdd(n.Name); why != "" {
+				if blocked.Verdict == "" {
+					blocked, _ = wait("%s has no configuration, and cannot join: %s", n.Name, why)
+				}
 				continue
 			}
+		}
+		if was {
+			return step(Configure, n, "%s has no configuration, and replaces the member of etcd that it was", n.Name)
 		}
 		return step(Configure, n, "%s has no configuration", n.Name)
 	}
@@ -241,7 +245,7 @@ func change(s Situation) (Answer, bool) {
 			return 3
 		case s.leads(n.Name):
 			return 2
-		case ill(n, "") != "":
+		case ill(n) != "":
 			return 0
 		}
 		return 1
@@ -251,11 +255,11 @@ func change(s Situation) (Answer, bool) {
 	if s.Lost && first.Control {
 		return step(Change, first, "%s has another configuration, and the quorum is lost", first.Name)
 	}
-	except := first.Name
-	if !first.Control {
-		except = ""
+	var except []string
+	if first.Control {
+		except = []string{first.Name}
 	}
-	if why := s.unhealthy(except); why != "" {
+	if why := s.unhealthy(except...); why != "" {
 		return wait("%s has another configuration, and has to wait: %s", first.Name, why)
 	}
 	return step(Change, first, "%s has another configuration", first.Name)
@@ -273,7 +277,7 @@ func settle(s Situation) (Answer, bool) {
 			return wait("the configuration of %s could not be read", n.Name)
 		}
 	}
-	if why := s.unhealthy(""); why != "" {
+	if why := s.unhealthy(); why != "" {
 		return wait("%s", why)
 	}
 	return Answer{}, false

@@ -66,7 +66,21 @@ func TestNext(t *testing.T) {
 			s.take(Configure, "a")
 			s.at("a").API, s.at("a").Etcd = Configured, View{Known: true, Empty: true}
 		}, Wait, "", "c has no configuration, and cannot join: a has not joined etcd yet"},
-		"one whose member is still there":   {healthy, func(s *Situation) { s.at("a").API, s.at("a").Etcd = Maintenance, View{} }, Refuse, "", "a has no configuration, and etcd still has a member of that name"},
+		"one that has lost its disk":         {healthy, func(s *Situation) { s.wipe("a") }, Go, "configure a", "a has no configuration, and replaces the member of etcd that it was"},
+		"one of them, and another is ill":    {healthy, func(s *Situation) { s.wipe("a"); s.silence("c") }, Wait, "", "a has no configuration, and cannot join: c does not answer"},
+		"one of them, and a worker":          {healthy, func(s *Situation) { s.wipe("a"); s.silence("c"); s.at("x").API = Maintenance }, Go, "configure x", ""},
+		"most of them have lost their disks": {healthy, func(s *Situation) { s.wipe("a"); s.wipe("b") }, Wait, "", "a has no configuration, and cannot join: most members of etcd have lost their disks"},
+		"most of them, and the caller knows": {healthy, func(s *Situation) { s.wipe("a"); s.wipe("b"); s.noLeader(); s.Lost = true }, Wait, "", "a has no configuration, and cannot join: c sees no leader of etcd"},
+		"two of four":                        {healthy, func(s *Situation) { s.grow("d"); s.wipe("a"); s.wipe("b") }, Wait, "", "most members of etcd have lost their disks"},
+		"two of five":                        {healthy, func(s *Situation) { s.grow("d"); s.grow("e"); s.wipe("a"); s.wipe("c") }, Go, "configure a", ""},
+		"two of five, of which one has not joined": {healthy, func(s *Situation) {
+			s.grow("d")
+			s.grow("e")
+			s.wipe("a")
+			s.wipe("c")
+			s.take(Configure, "a")
+			s.at("a").API, s.at("a").Etcd = Configured, View{Known: true, Empty: true}
+		}, Wait, "", "c has no configuration, and cannot join: a has not joined etcd yet"},
 		"a worker joins whatever etcd does": {healthy, func(s *Situation) { s.at("a").API = Silent; s.at("x").API = Maintenance }, Go, "configure x", ""},
 
 		// The health of the others.
@@ -78,6 +92,8 @@ func TestNext(t *testing.T) {
 		"another sees another leader":        {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Leader = 1 }, Wait, "", "b and c see different leaders of etcd"},
 		"another sees other members":         {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Members = s.at("c").Etcd.Members[1:] }, Wait, "", "b and c see different members of etcd"},
 		"another is a learner":               {healthy, func(s *Situation) { s.at("a").Config = Differs; s.learner("c") }, Wait, "", "c is still a learner of etcd"},
+		"a member that has not started":      {healthy, func(s *Situation) { s.at("a").Config = Differs; s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has another configuration, and has to wait: a new member of etcd has not started yet"},
+		"one that joins after another":       {healthy, func(s *Situation) { s.lack("a"); s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has no configuration, and cannot join: a new member of etcd has not started yet"},
 		"it is the learner itself":           {healthy, func(s *Situation) { s.at("c").Config = Differs; s.learner("c") }, Go, "change c", ""},
 		"another is not what it was":         {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Self = 9 }, Wait, "", "c is not among the members of etcd that it sees"},
 		"a member that nobody is":            {healthy, func(s *Situation) { s.at("a").Config = Differs; s.member(Member{ID: 9, Name: "c"}) }, Wait, "", "etcd has a member c that c no longer is"},
@@ -188,6 +204,19 @@ func (s *Situation) take(kind Kind, nodes ...string) {
 	for _, node := range nodes {
 		s.Taken = append(s.Taken, Step{Kind: kind, Node: node})
 	}
+}
+
+// wipe is a node that has lost its disk.
+func (s *Situation) wipe(name string) {
+	s.at(name).API, s.at(name).Config, s.at(name).Etcd = Maintenance, Differs, View{}
+}
+
+// grow adds a control plane.
+func (s *Situation) grow(name string) {
+	n := *s.at("a")
+	n.Name, n.Etcd.Self = name, uint64(name[0])
+	s.Nodes = append(s.Nodes, n)
+	s.member(Member{ID: n.Etcd.Self, Name: name})
 }
 
 // begun is a Bootstrap of a node in this boot, whose service etcd is now this one.

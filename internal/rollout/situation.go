@@ -58,7 +58,7 @@ type View struct {
 // A Member is one member of etcd.
 type Member struct {
 	ID      uint64
-	Name    string // of the node
+	Name    string // of the node; empty: it has been added, and has not started yet
 	Learner bool   // it does not vote yet
 }
 

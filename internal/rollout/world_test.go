@@ -74,10 +74,12 @@ func (w *world) tick() {
 				w.members = []Member{{ID: m.member, Name: m.name}}
 			}
 		case m.control && m.configured && m.member == 0 && w.leader != 0: // it joins
+			w.members = slices.DeleteFunc(w.members, func(o Member) bool { return o.Name == m.name })
 			w.nextID++
 			m.member, m.learning = w.nextID, 1+w.random.IntN(3)
-			w.members = append(w.members, Member{ID: m.member, Name: m.name, Learner: true})
+			w.members = append(w.members, Member{ID: m.member, Learner: true}) // it has no name before it starts
 		case m.learning > 0:
+			w.members[slices.IndexFunc(w.members, func(o Member) bool { return o.ID == m.member })].Name = m.name
 			if m.learning--; m.learning == 0 {
 				w.members[slices.IndexFunc(w.members, func(o Member) bool { return o.ID == m.member })].Learner = false
 			}
@@ -200,6 +202,12 @@ func newWorld(random *rand.Rand) *world {
 			w.nextID++
 			m.member = w.nextID
 			w.members = append(w.members, Member{ID: m.member, Name: m.name})
+		}
+	}
+	// Some have lost their disks: not most of them, or etcd is lost.
+	for _, m := range w.machines {
+		if all, up := w.voters(m.member); m.control && m.member != 0 && random.IntN(4) == 0 && up > all/2 {
+			m.configured, m.same, m.member = false, false, 0
 		}
 	}
 	w.tick()

@@ -34,13 +34,20 @@ func (c *Cluster) begin(n *Node) {
 	c.settle()
 }
 
-// join adds a machine to its etcd: as a learner, unless it is the first. The lock is held.
+// join adds a machine to its etcd: as a learner, which has no name before it starts, unless it is the first. A member of its name is removed before, as addMember
+// in internal/app/machined/pkg/system/services/etcd.go does in Talos 1.14. The lock is held.
 func (c *Cluster) join(n *Node) {
 	c.nextID++
 	n.member = c.nextID
 	e := n.etcd
 	e.before = e.now.clone()
-	e.now.members = append(e.now.members, member{id: n.member, name: n.hostname(), learner: len(e.now.members) > 0})
+	e.now.members = slices.DeleteFunc(e.now.members, func(m member) bool { return m.name == n.hostname() })
+	first := len(e.now.members) == 0
+	m := member{id: n.member, learner: !first}
+	if first {
+		m.name = n.hostname()
+	}
+	e.now.members = append(e.now.members, m)
 }
 
 // settle does what the machines do by themselves: workers get their certificates, control planes join the
@@ -64,7 +71,8 @@ func (c *Cluster) settle() {
 		}
 		if i := n.etcd.now.index(n.member); i >= 0 && n.etcd.now.members[i].learner {
 			n.etcd.before = n.etcd.now.clone()
-			n.etcd.now.members[i].learner = false
+			m := &n.etcd.now.members[i]
+			m.name, m.learner = n.hostname(), m.name == ""
 		}
 	}
 	for _, e := range c.etcds {

@@ -235,6 +235,7 @@ func (s *machineService) EtcdMemberList(ctx context.Context, _ *machine.EtcdMemb
 	if v.leader == 0 {
 		return nil, status.Error(codes.Unavailable, "etcdserver: no leader")
 	}
+	defer n.cluster.settle() // time passes
 	list := &machine.EtcdMembers{}
 	for _, m := range v.members {
 		list.Members = append(list.Members, &machine.EtcdMember{Id: m.id, Hostname: m.name, IsLearner: m.learner})
