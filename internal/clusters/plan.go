@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,7 @@ type Plan struct {
 	Nodes  []NodePlan
 	Source string   // with what it compared
 	Left   []string // a sentence for each node that is left alone
+	Silent []string // a sentence for each node on record that could not be asked
 
 	key string // of the digests
 }
@@ -69,6 +71,9 @@ func (c *Cluster) planFrom(last record, s State) (*Plan, error) {
 			node.Changes = talos.Compare(was.Settings, wanted, p.key)
 			node.Restarts = talos.Restarts(was.Talos, node.Changes)
 			unasked = append(unasked, n.Name)
+			if c.Secrets != nil {
+				p.Silent = append(p.Silent, fmt.Sprintf("%s could not be asked (%s): it may differ from the record of the last apply", n.Name, cmp.Or(s.Nodes[n.Name].Why, "it cannot be reached yet")))
+			}
 		default:
 			if _, err := c.Config(n); err != nil {
 				return nil, err

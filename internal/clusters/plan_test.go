@@ -94,8 +94,12 @@ func TestPlan(t *testing.T) {
 			s.Machine("w").Set(sim.Faults{Silent: true})
 			s.Spec.Nodes[1].Disk, s.Spec.Patches = "/dev/sdb", nil
 			s.same(t)
-			if p := s.planned(t, true); !strings.Contains(p.Source, "w could not be asked: compared with the record of run me+") {
+			p := s.planned(t, true)
+			if !strings.Contains(p.Source, "w could not be asked: compared with the record of run me+") {
 				t.Errorf("it says %q", p.Source)
+			}
+			if len(p.Silent) != 1 || !strings.HasPrefix(p.Silent[0], "w could not be asked (") {
+				t.Errorf("it warns %q", p.Silent)
 			}
 			s.Machine("w").Set(sim.Faults{})
 			s.Spec.Nodes = s.Spec.Nodes[:1]

@@ -35,7 +35,7 @@ func (p *planning) proposeCluster(ctx context.Context, c *clusters.Cluster, afte
 		if err != nil {
 			return err
 		}
-		part.Summary, part.Warnings = planned.Summary(), planned.Left
+		part.Summary, part.Warnings = planned.Summary(), append(planned.Left, planned.Silent...)
 		if !part.Summary.Empty() {
 			part.Note, c.Changed = planned.Source, true
 		}
