@@ -232,6 +232,12 @@ func (c *Cluster) warnings() (list []string) {
 			list = append(list, fmt.Sprintf("%d of %d control planes are in zone %s: if it fails, the cluster does", n, len(controls), zone))
 		}
 	}
+	u, err := url.Parse(c.Endpoint)
+	for _, n := range controls {
+		if err == nil && len(controls) > 1 && u.Hostname() == n.Address {
+			list = append(list, fmt.Sprintf("endpoint is the address of %s: if it fails, Kubernetes cannot be reached, although other control planes run", n.Name))
+		}
+	}
 	return list
 }
 
