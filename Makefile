@@ -23,6 +23,7 @@ engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 
 cluster: engine ## Run two Talos nodes beside the engine; builds them first, which takes a quarter of an hour
 	@$(ENGINE) cluster
+	@./dev/setup
 
 env: $(ENGINE) ## Print the lines that point a shell at the engine
 	@$(ENGINE) env
