@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	go watchEngine()
 	os.Exit(m.Run())
 }
 
