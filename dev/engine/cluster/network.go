@@ -109,11 +109,29 @@ func (n *networkNamespace) plug(other *networkNamespace, name string) error {
 	}
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name, attributes.MasterIndex = "n-"+name, on.Attrs().Index
+	if err := n.unplug(attributes.Name); err != nil {
+		return err
+	}
 	pair := &netlink.Veth{LinkAttrs: attributes, PeerName: "eth0", PeerNamespace: netlink.NsFd(other.file)}
 	if err := n.handle.LinkAdd(pair); err != nil {
 		return err
 	}
 	return n.handle.LinkSetUp(pair)
+}
+
+// unplug removes an interface, if it is there: the kernel takes its time to remove that of a node without power.
+func (n *networkNamespace) unplug(name string) error {
+	old, err := n.handle.LinkByName(name)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := n.handle.LinkDel(old); err != nil && !errors.Is(err, unix.ENODEV) {
+		return err
+	}
+	return nil
 }
 
 // address gives an interface the address and switches it on, with the loopback interface.
