@@ -47,7 +47,8 @@ test-all: ## Run every test and check, for more than an hour
 	@./dev/test all
 
 kills: tools ## Kill every program of every effect, 200 times in all: some 20 minutes
-	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=200 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./cmd/slipway
+	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=160 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxKillMatrix ./cmd/slipway
+	@PATH="$$PWD/.slipway/bin:$$PATH" SLIPWAY_KILLS=40 go test -tags blackbox -count=1 -timeout 3h -v -run BlackBoxDeployKills ./cmd/slipway
 
 mutants: tools ## Change the code that keeps secrets, locks and plans, and see whether a test notices
 	@PATH="$$PWD/.slipway/bin:$$PATH" go run ./dev/mutants

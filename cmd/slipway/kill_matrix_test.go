@@ -287,13 +287,7 @@ func (k *shooting) life() {
 func TestBlackBoxKillMatrix(t *testing.T) {
 	testkit.Deep(t, "it kills at random moments")
 	t.Parallel()
-	kills := 20
-	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kills := testkit.Kills(t, 20)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	const lives = 2 // beside each other: each waits much

@@ -11,10 +11,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -143,13 +141,7 @@ func (s *system) inventory() []string {
 // half a minute.
 func TestBlackBoxSystemKilled(t *testing.T) {
 	testkit.Deep(t, "it kills at random moments")
-	kills := 5
-	if text := os.Getenv("SLIPWAY_KILLS"); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kills := testkit.Kills(t, 5)
 	s := newSystem(t)
 	k := newKiller(t, s.url)
 	for _, name := range []string{"OS_AUTH_URL", "OVH_ENDPOINT"} {
