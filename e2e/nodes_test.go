@@ -95,6 +95,13 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// A real node keeps the promises that the simulated machines keep.
+func TestContractOfNode(t *testing.T) {
+	testkit.Deep(t, "it boots a real Talos node")
+	needNodes(t, "cp-9")
+	run(t, "go", "test", "-exec=nsenter --net="+engineNetwork(t), "-tags=nodes", "-count=1", "-v", "-run=^TestContractOfNode$", "./internal/talosapi").must(t).says(t, "--- PASS: TestContractOfNode")
+}
+
 // The guide to a cluster on this machine, line by line as it is written.
 func TestGuideOfNodes(t *testing.T) {
 	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
