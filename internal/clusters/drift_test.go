@@ -75,9 +75,7 @@ func (s *site) expectDrift(t *testing.T, withSecrets bool, lines ...string) {
 func (s *site) alone(t *testing.T, name, patch string) {
 	t.Helper()
 	s.patch(t, patch)
-	wanted, err := (&clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}).Config(s.Node(name))
-	must.Do(t, err)
-	must.Do(t, s.Access.Change(t.Context(), s.Node(name).Address, wanted))
+	s.give(t, s.Node(name))
 }
 
 const (

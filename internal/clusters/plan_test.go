@@ -17,6 +17,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/state"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // planned makes a plan: by asking the nodes, or without the secrets of the machines.
@@ -274,12 +275,24 @@ func TestReviewedMoved(t *testing.T) {
 func (s *site) byHand(t *testing.T, patch string) {
 	t.Helper()
 	s.patch(t, patch)
-	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
 	for _, n := range s.Spec.Nodes {
-		wanted, err := c.Config(n)
-		must.Do(t, err)
-		must.Do(t, s.Access.Change(t.Context(), n.Address, wanted))
+		s.give(t, n)
 	}
+}
+
+// give gives its configuration to a node, and waits until it runs with it: Talos may restart after it has answered.
+func (s *site) give(t *testing.T, n cluster.Node) {
+	t.Helper()
+	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
+	wanted, err := c.Config(n)
+	must.Do(t, err)
+	must.Do(t, s.Access.Change(t.Context(), n.Address, wanted))
+	soon.Wait(t, n.Name+" runs with it", func() bool {
+		state, err := c.Observe(t.Context(), s.Access)
+		must.Do(t, err)
+		changes, known := state.Changes[n.Name]
+		return known && len(changes) == 0 && !state.Nodes[n.Name].Staged
+	})
 }
 
 // A first configuration is for a machine without one. A node that the plan does not have is left alone.

@@ -34,8 +34,9 @@ func (c *Cluster) begin(n *Node) {
 	c.settle()
 }
 
-// join adds a machine to its etcd: as a learner, which has no name before it starts, unless it is the first. A member of its name is removed before, as addMember
-// in internal/app/machined/pkg/system/services/etcd.go does in Talos 1.14. The lock is held.
+// join adds a machine to its etcd: as a learner, which has no name before it starts, unless it is the first. A member of
+// its name is removed before, as addMember in internal/app/machined/pkg/system/services/etcd.go does in Talos 1.14. The
+// lock is held.
 func (c *Cluster) join(n *Node) {
 	c.nextID++
 	n.member = c.nextID

@@ -20,7 +20,7 @@ import (
 // Up takes an environment from nothing to running and checked. It skips what is already done.
 func Up() run.Command {
 	return run.Command{
-		Name: "up", Help: "take an environment from nothing to running: bootstrap, apply, deploy and verify",
+		Name: "up", Help: "take an environment from nothing to running: layers, cluster, deploy and checks",
 		Opens: run.Credentials, Run: up,
 	}
 }
