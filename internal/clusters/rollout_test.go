@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ import (
 	"slipway/internal/state"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/machines"
+	"slipway/internal/testkit/soon"
 )
 
 var every = []rollout.Kind{rollout.Configure, rollout.Change, rollout.Bootstrap}
@@ -410,6 +412,53 @@ func TestRolloutForgets(t *testing.T) {
 	s.patch(t, "machine: {env: {HTTPS_PROXY: http://proxy.example.org}}\n")
 	s.Machine("b").Set(sim.Faults{Forgets: true})
 	must.Refuse(t, s.roll(every...).Do(t.Context()), "b did not keep the configuration that it was given", "dagger call cluster status --env=test")
+}
+
+// An interrupted change does not stand in the way of the next one: of another configuration, of the first one again, or of
+// a node that has lost its disk since.
+func TestRolloutAfterInterruption(t *testing.T) {
+	s := newSite(t, 3, "v1.13.0")
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.Machine("a").Lead()
+	for _, value := range []string{"one", "other", "one"} {
+		s.patch(t, "machine: {env: {A: "+value+"}}\n")
+		ctx, stop := context.WithCancel(t.Context())
+		var applied atomic.Int32
+		s.Sim.Answers = func(address, method string) error {
+			if address == s.Node("b").Address && path.Base(method) == "ApplyConfiguration" && applied.Add(1) == 2 { // the first is a question
+				stop()
+			}
+			return nil
+		}
+		must.Fail(t, s.roll(every...).Do(ctx), "the change of the cluster was interrupted")
+		s.Sim.Answers = nil
+		soon.Wait(t, "b has restarted", func() bool { o := s.Observe("b"); return o.Boot != "" && !o.Staged && !o.Busy })
+	}
+	must.Do(t, s.Machine("b").Wipe())
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+}
+
+// A node whose boot cannot be read is not taken for one that has restarted: etcd would be asked to begin a second time.
+func TestRolloutUnreadBoot(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
+	var begun, unread atomic.Int32
+	s.Sim.Calls = func(_, method string) error {
+		switch path.Base(method) {
+		case "Bootstrap":
+			begun.Add(1)
+		case "Read":
+			if begun.Load() > 0 && unread.Add(1) <= 2 {
+				return status.Error(codes.Unavailable, "the tunnel is cut")
+			}
+		}
+		return nil
+	}
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.asWanted(t)
+	if n := begun.Load(); n != 1 {
+		t.Errorf("etcd was asked to begin %d times", n)
+	}
 }
 
 // A node whose certificate in maintenance mode is another than the one in cluster.yaml gets no secrets.

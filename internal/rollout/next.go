@@ -44,8 +44,11 @@ func refuse(format string, args ...any) (Answer, bool) {
 
 func step(kind Kind, n Node, format string, args ...any) (Answer, bool) {
 	s := Step{Kind: kind, Node: n.Name, Boot: n.Boot}
-	if kind == Bootstrap {
+	switch kind {
+	case Bootstrap:
 		s.Service = n.Etcd.Service
+	case Change:
+		s.Wanted = n.Wanted
 	}
 	return Answer{Verdict: Go, Step: s, Reason: fmt.Sprintf(format, args...)}, true
 }
@@ -93,16 +96,20 @@ func begun(s Situation) bool {
 
 // restarting waits for changes of nodes to end.
 func restarting(s Situation) (Answer, bool) {
-	for _, t := range s.Taken {
+	for i, t := range s.Taken {
 		n, there := s.node(t.Node)
 		switch {
-		case !there || t.Kind != Change:
+		case !there || t.Kind != Change || n.API == Maintenance: // one without a configuration begins again
+		case slices.ContainsFunc(s.Taken[i+1:], func(later Step) bool { return later.Kind != Bootstrap && later.Node == t.Node }):
 		case n.API == Silent:
 			return wait("%s has been changed and does not answer", n.Name)
 		case n.Busy:
 			return wait("%s has been changed and is busy", n.Name)
 		case n.Config == Unread:
 			return wait("%s has been changed, and its configuration could not be read", n.Name)
+		case n.Boot == "":
+			return wait("%s has been changed, and its boot could not be read", n.Name)
+		case t.Wanted != n.Wanted: // since then, another configuration is wanted
 		case n.Config == Differs && n.Boot != t.Boot:
 			return refuse("%s did not keep the configuration that it was given", n.Name)
 		case n.Config == Same && t.Restart && n.Boot == t.Boot:
@@ -204,6 +211,8 @@ func begin(s Situation) (Answer, bool) {
 			return wait("%s does not answer, so it is not known whether etcd has ever run on it", n.Name)
 		case !n.Etcd.Known:
 			return wait("it is not known whether etcd has ever run on %s", n.Name)
+		case n.Boot == "":
+			return wait("the boot of %s could not be read", n.Name)
 		case n.Busy:
 			return wait("%s is busy", n.Name)
 		default:
@@ -252,6 +261,9 @@ func change(s Situation) (Answer, bool) {
 	}
 	slices.SortStableFunc(pending, func(a, b Node) int { return rank(a) - rank(b) })
 	first := pending[0]
+	if first.Boot == "" {
+		return wait("%s has another configuration, and its boot could not be read", first.Name)
+	}
 	if s.Lost && first.Control {
 		return step(Change, first, "%s has another configuration, and the quorum is lost", first.Name)
 	}

@@ -21,7 +21,8 @@ type Node struct {
 	Busy    bool   // it starts, restarts, installs or upgrades right now
 	Owner   string // another program that changes it; empty: none
 	Config  Config
-	Etcd    View // of control planes
+	Wanted  string // identifies the wanted configuration; empty: unknown
+	Etcd    View   // of control planes
 }
 
 // An API is how a node's API answers.
@@ -68,6 +69,7 @@ type Step struct {
 	Node    string
 	Boot    string // of the node before the step
 	Service string // of Bootstrap: the node's service etcd before the step
+	Wanted  string // of Change: identifies the configuration that the node is given
 	Restart bool   // the node restarts because of it
 }
 

@@ -18,6 +18,8 @@ type world struct {
 	past     []View // etcd as it was
 	taken    []Step // the journal
 	faulty   bool   // what is read may be old or missing
+	wanted   string // the configuration that is wanted
+	loses    bool   // a machine may still lose its disk
 	fault    string // what must never happen and did
 }
 
@@ -25,7 +27,7 @@ type machine struct {
 	name       string
 	control    bool
 	configured bool
-	same       bool // has the wanted configuration
+	config     string
 	restarts   bool // the change of its configuration restarts it
 	boot       int
 	down       int    // ticks until it is back
@@ -34,6 +36,9 @@ type machine struct {
 	service    int    // starts of its service etcd
 	beginning  int    // ticks until etcd begins on it
 }
+
+// same reports whether a machine has the wanted configuration.
+func (w *world) same(m *machine) bool { return m.config == w.wanted }
 
 func (w *world) machine(name string) *machine {
 	return w.machines[slices.IndexFunc(w.machines, func(m *machine) bool { return m.name == name })]
@@ -112,7 +117,7 @@ func (w *world) take(s Step) {
 		if m.control && len(w.members) > 0 && w.leader == 0 {
 			w.fault = "a control plane joins without a quorum"
 		}
-		m.configured, m.same = true, true
+		m.configured, m.config = true, w.wanted
 		m.boot++
 		m.down = 1 + w.random.IntN(4)
 	case Change:
@@ -120,13 +125,13 @@ func (w *world) take(s Step) {
 			w.fault = fmt.Sprintf("the change of %s leaves %d of %d members", m.name, up, all)
 		}
 		// Who only knows how it was may take another for the leader.
-		if !w.faulty && m.control && w.leader == m.member && m.member != 0 && slices.ContainsFunc(w.machines, func(o *machine) bool { return o.control && o != m && o.configured && !o.same && o.down == 0 }) {
+		if !w.faulty && m.control && w.leader == m.member && m.member != 0 && slices.ContainsFunc(w.machines, func(o *machine) bool { return o.control && o != m && o.configured && !w.same(o) && o.down == 0 }) {
 			w.fault = "the leader is changed before another control plane"
 		}
 		if slices.ContainsFunc(w.machines, func(o *machine) bool { return o != m && o.control && o.down > 0 && m.control }) {
 			w.fault = "two control planes are changed at once"
 		}
-		m.same = true
+		m.config = s.Wanted
 		if m.restarts {
 			m.boot++
 			m.down = 1 + w.random.IntN(4)
@@ -146,20 +151,35 @@ func (w *world) take(s Step) {
 	}
 }
 
-// situation is what can be read. At any time a node may be silent, or its view may be unreadable.
+// turn changes the world: another configuration is wanted, or a machine loses its disk. Most members of etcd keep
+// theirs, and so does one that joins: as long as the new member has no name, a person has to say whose it was.
+func (w *world) turn() {
+	if w.random.IntN(64) == 0 {
+		w.wanted = fmt.Sprint(1 + w.random.IntN(3))
+	}
+	m := w.machines[w.random.IntN(len(w.machines))]
+	if all, up := w.voters(m.member); w.loses && w.random.IntN(16) == 0 && m.learning == 0 && (m.member == 0 || up > all/2) {
+		w.loses, m.configured, m.config, m.member, m.learning, m.beginning = false, false, "", 0, 0, 0
+	}
+}
+
+// situation is what can be read. At any time a node may be silent, or its view or its boot may be unreadable.
 func (w *world) situation(faulty bool) Situation {
 	s := Situation{Taken: slices.Clone(w.taken)}
 	for _, m := range w.machines {
-		n := Node{Name: m.name, Control: m.control, Boot: fmt.Sprint(m.boot), Config: Differs}
+		n := Node{Name: m.name, Control: m.control, Boot: fmt.Sprint(m.boot), Config: Differs, Wanted: w.wanted}
 		switch {
 		case m.down > 0 || faulty && w.random.IntN(8) == 0:
 			n.API, n.Config, n.Boot = Silent, Unread, ""
 		case !m.configured:
-			n.API = Maintenance
+			n.API, n.Boot = Maintenance, ""
 		default:
 			n.API = Configured
-			if m.same {
+			if w.same(m) {
 				n.Config = Same
+			}
+			if faulty && w.random.IntN(8) == 0 {
+				n.Boot = ""
 			}
 			if m.control && (!faulty || w.random.IntN(8) > 0) {
 				n.Etcd = w.view(m, faulty)
@@ -188,7 +208,7 @@ func (w *world) view(m *machine, faulty bool) View {
 
 // newWorld is a cluster of which some nodes run, and some are new.
 func newWorld(random *rand.Rand) *world {
-	w := &world{random: random}
+	w := &world{random: random, wanted: "1", loses: true}
 	running := random.IntN(2) == 0
 	for i := range 1 + 2*random.IntN(3) {
 		w.machines = append(w.machines, &machine{name: fmt.Sprintf("control-%d", i), control: true, configured: running && random.IntN(5) > 0, restarts: random.IntN(2) == 0})
@@ -197,7 +217,9 @@ func newWorld(random *rand.Rand) *world {
 		w.machines = append(w.machines, &machine{name: fmt.Sprintf("worker-%d", i), configured: running && random.IntN(2) == 0, restarts: random.IntN(2) == 0})
 	}
 	for _, m := range w.machines {
-		m.same = m.configured && random.IntN(3) == 0
+		if m.configured && random.IntN(3) == 0 {
+			m.config = w.wanted
+		}
 		if m.control && m.configured {
 			w.nextID++
 			m.member = w.nextID
@@ -207,7 +229,7 @@ func newWorld(random *rand.Rand) *world {
 	// Some have lost their disks: not most of them, or etcd is lost.
 	for _, m := range w.machines {
 		if all, up := w.voters(m.member); m.control && m.member != 0 && random.IntN(4) == 0 && up > all/2 {
-			m.configured, m.same, m.member = false, false, 0
+			m.configured, m.config, m.member = false, "", 0
 		}
 	}
 	w.tick()
@@ -241,6 +263,9 @@ func (w *world) rollOut(faulty bool) error {
 			return fmt.Errorf("%s", w.fault)
 		}
 		w.tick()
+		if faulty {
+			w.turn()
+		}
 	}
 	return fmt.Errorf("it does not end: %s", Next(w.situation(false)).Reason)
 }
@@ -248,7 +273,7 @@ func (w *world) rollOut(faulty bool) error {
 func (w *world) end() error {
 	all, up := w.voters(0)
 	for _, m := range w.machines {
-		if !m.configured || !m.same || m.down > 0 {
+		if !m.configured || !w.same(m) || m.down > 0 {
 			return fmt.Errorf("%s is not as wanted at the end", m.name)
 		}
 		if m.control {

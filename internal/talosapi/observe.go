@@ -275,7 +275,10 @@ func (a *Access) config(ctx context.Context, c *client.Client) (config.Provider,
 		return nil, false, err
 	}
 	next, err := talos.Settings(persistent.Provider())
-	return active.Provider(), err == nil && len(talos.Diff(now, next)) > 0, err
+	if err != nil {
+		return nil, false, err
+	}
+	return active.Provider(), len(talos.Diff(now, next)) > 0, nil
 }
 
 // dataFolder is empty until etcd begins on a control plane: Talos itself refuses to bootstrap by that.
