@@ -13,6 +13,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/network"
 
 	"slipway/internal/cluster"
@@ -61,6 +62,9 @@ func Render(c *cluster.Cluster, n cluster.Node, bundle *secrets.Bundle, patches 
 	if err != nil {
 		return nil, err
 	}
+	if n.Role == cluster.ControlPlane {
+		keepKey(generated, bundle)
+	}
 	named, err := named(generated, c, n)
 	if err != nil {
 		return nil, err
@@ -78,6 +82,30 @@ func Render(c *cluster.Cluster, n cluster.Node, bundle *secrets.Bundle, patches 
 		return nil, err
 	}
 	return patched.Config()
+}
+
+// keepKey gives a cluster that is older than Talos 1.3 the key with which Kubernetes encrypts its secrets in etcd. In
+// config/generate of the machinery, init.go leaves it out up to 1.13, and kubernetes.go of 1.14 uses it for another
+// cipher, so an API server could no longer read them. The documents are changed in place.
+func keepKey(generated config.Provider, bundle *secrets.Bundle) {
+	key := bundle.Secrets.AESCBCEncryptionSecret
+	if key == "" {
+		return
+	}
+	for _, d := range generated.Documents() {
+		if encryption, ok := d.(*k8s.KubeEtcdEncryptionConfigV1Alpha1); ok {
+			// As Talos itself has it for configurations up to 1.13, in k8stemplates/apiserver.go.
+			encryption.Config.Object = map[string]any{"resources": []any{map[string]any{
+				"resources": []any{"secrets"},
+				"providers": []any{
+					map[string]any{"aescbc": map[string]any{"keys": []any{map[string]any{"name": "key1", "secret": key}}}},
+					map[string]any{"identity": map[string]any{}},
+				},
+			}}}
+			return
+		}
+	}
+	generated.RawV1Alpha1().ClusterConfig.ClusterAESCBCEncryptionSecret = key //nolint:staticcheck // up to 1.13
 }
 
 // Metal is a machine that Talos is installed on, which decides what a configuration has to contain.

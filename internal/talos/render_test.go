@@ -61,6 +61,30 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// A cluster that is older than Talos 1.3 keeps its key, and its cipher.
+func TestRenderOldKey(t *testing.T) {
+	for version, want := range map[string]string{
+		"v1.12.4": "\n    aescbcEncryptionSecret: (key)\n",
+		"v1.14.1": "\n        - providers:\n            - aescbc:\n                keys:\n                    - name: key1\n                      secret: (key)\n            - identity: {}\n          resources:\n            - secrets\n",
+	} {
+		b := bundle(t, version)
+		key := strings.Repeat("k", 43) + "="
+		b.Secrets.AESCBCEncryptionSecret, b.Secrets.SecretboxEncryptionSecret = key, ""
+		for _, role := range []cluster.Role{cluster.ControlPlane, cluster.Worker} {
+			c, err := Render(home(version), cluster.Node{Name: "a", Address: "10.0.0.11", Role: role, Disk: "/dev/sda"}, b)
+			must.Do(t, err)
+			if _, err := c.ValidateAsClient(Metal{}); err != nil {
+				t.Errorf("Talos says %v", err)
+			}
+			text, err := c.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+			must.Do(t, err)
+			if has := strings.Contains(string(text), strings.ReplaceAll(want, "(key)", key)); has != (role == cluster.ControlPlane) || strings.Contains(string(text), "secretbox") {
+				t.Errorf("%s, %s:\n%s", version, role, text)
+			}
+		}
+	}
+}
+
 // random matches what is new in each bundle and is no secret: certificates and the cluster's ID.
 var random = regexp.MustCompile(`((?:crt|id|clusterID): )[0-9A-Za-z+/=_-]{40,}|((?m)^ *-----BEGIN CERTIFICATE-----\n(?:.*\n)*? *-----END CERTIFICATE-----)`)
 
