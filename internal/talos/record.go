@@ -29,7 +29,7 @@ func Keep(settings []Setting, key string, mask func(string) string) []Kept {
 	return kept
 }
 
-// Identify returns an identity of a configuration, of which it tells no more than the digests do.
+// Identify returns an identity of a configuration. Like the digests, it reveals nothing without the key.
 func Identify(settings []Setting, key string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	for _, s := range settings {
