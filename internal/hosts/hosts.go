@@ -22,9 +22,6 @@ import (
 	"slipway/internal/tofu"
 )
 
-// bootMarker is the last file that cloud-init writes on a host.
-const bootMarker = "/var/lib/cloud/instance/boot-finished-slipway"
-
 // Of returns the hosts in a layer's outputs.
 func Of(l *layer.Layer, outputs tofu.Outputs) ([]remote.Host, error) {
 	hosts, err := inventory.Hosts(l.Name, outputs)
@@ -122,7 +119,7 @@ func Await(ctx context.Context, r *run.Run, hosts []remote.Host) error {
 				return err
 			}
 			defer client.Close()
-			return remote.WaitForMarker(ctx, h, client, bootMarker, remote.ForMarker, progress)
+			return remote.WaitForBoot(ctx, h, client, remote.ForBoot, progress)
 		})
 		if err != nil {
 			return err

@@ -72,7 +72,7 @@ func TestHosts(t *testing.T) {
 		"groups as text":     {`{"web": {"host": "192.0.2.1", "groups": "web"}}`, "the output ansible_inventory of test: web: groups is a string, want a list"},
 		"an option as host":  {`{"web": {"host": "-oProxyCommand=x", "user": "debian"}}`, `the output ansible_inventory of test: web: host is "-oProxyCommand=x", want an IP address or a name`},
 		"an option as user":  {`{"web": {"host": "192.0.2.1", "user": "-x"}}`, `the output ansible_inventory of test: web: user is "-x", want the name of a user`},
-		"an unknown field":   {`{"web": {"host": "192.0.2.1", "password": "x"}}`, `the output ansible_inventory of test: web: unknown field "password": the fields are host, user, port, known_hosts, groups and vars`},
+		"an unknown field":   {`{"web": {"host": "192.0.2.1", "password": "x"}}`, `the output ansible_inventory of test: web: unknown field "password": the fields are host, user, port, known_hosts, groups, vars and boot_marker`},
 		"a list as host":     {`{"web": []}`, "the output ansible_inventory of test: web: it is a list, want a host"},
 		"a name like a path": {`{"../web": {}}`, `the output ansible_inventory of test has a host named "../web": use letters, digits, dots and dashes`},
 	} {
@@ -105,6 +105,8 @@ func TestHostsReserved(t *testing.T) {
 		`"groups": ["web-1"]`:                               `groups has "web-1"`,
 		`"vars": {"ansible_ssh_common_args": "-o x"}`:       "vars has ansible_ssh_common_args: names with ansible_ and slipway_ are set by Ansible and Slipway",
 		`"vars": {"slipway_serial": 1}`:                     "vars has slipway_serial",
+		`"boot_marker": "done"`:                             `boot_marker is "done", want the absolute path of a file`,
+		`"boot_marker": "/var/lib/done"`:                    "",
 		`"vars": {"a b": 1}`:                                `vars has "a b", which cannot be the name of a variable`,
 		`"groups": ["web", "db_1"], "vars": {"_colour": 1}`: "",
 	} {

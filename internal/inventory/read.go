@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,6 +41,7 @@ type entry struct {
 	KnownHosts *string        `json:"known_hosts"`
 	Groups     []string       `json:"groups"`
 	Vars       map[string]any `json:"vars"`
+	BootMarker *string        `json:"boot_marker"`
 }
 
 var (
@@ -118,6 +120,11 @@ func readHost(at, name string, data json.RawMessage) (remote.Host, error) {
 	}
 	if err := checkNames(e.Vars); err != nil {
 		return h, fmt.Errorf("%s: vars %w", at, err)
+	}
+	if e.BootMarker != nil {
+		if h.BootMarker = *e.BootMarker; !path.IsAbs(h.BootMarker) {
+			return h, fmt.Errorf("%s: boot_marker is %q, want the absolute path of a file", at, h.BootMarker)
+		}
 	}
 	return h, nil
 }
@@ -203,7 +210,7 @@ func strictly(data json.RawMessage, into any) error {
 		return fmt.Errorf("%s is %s, want %s", wrong.Field, article(wrong.Value), kinds[wrong.Type.Kind().String()])
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("unknown field %s: the fields are host, user, port, known_hosts, groups and vars", name)
+		return fmt.Errorf("unknown field %s: the fields are host, user, port, known_hosts, groups, vars and boot_marker", name)
 	}
 	return errors.New("it is not JSON of a host")
 }

@@ -30,6 +30,7 @@ type Host struct {
 	Variables  map[string]any // for Ansible
 	Proxy      string         // URL of an HTTP proxy to reach the host; empty: none
 	Jump       *Host          // the bastion through which the host is reached; nil: none
+	BootMarker string         // file that ends the first boot; empty: the end of cloud-init does, on a host that has it
 }
 
 // keys returns the host's public keys, from the lines for its address, and all revoked keys,
@@ -177,7 +178,7 @@ type Patience struct {
 // How long a host may take to come up, and then to finish its first boot.
 var (
 	ForSSH     = Patience{Attempts: 15, Every: 5 * time.Second}
-	ForMarker  = Patience{Attempts: 30, Every: 10 * time.Second}
+	ForBoot    = Patience{Attempts: 30, Every: 10 * time.Second}
 	ForRestart = Patience{Attempts: 20, Every: time.Second, Booted: true}
 )
 
@@ -216,11 +217,11 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 	return nil, fmt.Errorf("%s cannot be reached by SSH at %s, after %d attempts within %s: %w", h.Name, h.Address, p.Attempts, p.Every*time.Duration(p.Attempts), last)
 }
 
-// WaitForMarker waits until the host has the file that marks the end of its first boot.
-func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string, p Patience, progress func(string)) error {
+// WaitForBoot waits until the host has finished its first boot.
+func WaitForBoot(ctx context.Context, h Host, client *ssh.Client, p Patience, progress func(string)) error {
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	for n := 1; ; n++ {
-		err := run(client, "test -e "+printable.Quoted(file))
+		err := run(client, h.booted())
 		var exit *ssh.ExitError
 		if err == nil {
 			return nil
@@ -229,16 +230,30 @@ func WaitForMarker(ctx context.Context, h Host, client *ssh.Client, file string,
 			return ctx.Err()
 		}
 		if !errors.As(err, &exit) {
-			return fmt.Errorf("check for %s on %s: %w", file, h.Name, err)
+			return fmt.Errorf("check the first boot of %s: %w", h.Name, err)
 		}
 		if n == p.Attempts {
-			return fmt.Errorf("%s has not finished its first boot within %s: there is no %s; see /var/log/cloud-init-output.log on the host", h.Name, p.Every*time.Duration(p.Attempts), file)
+			why := "cloud-init is still at work"
+			if h.BootMarker != "" {
+				why = "there is no " + h.BootMarker
+			}
+			return fmt.Errorf("%s has not finished its first boot within %s: %s; see /var/log/cloud-init-output.log on the host", h.Name, p.Every*time.Duration(p.Attempts), why)
 		}
 		progress(fmt.Sprintf("%s: the first boot is not finished yet (%d of %d)", h.Name, n, p.Attempts))
 		if err := wait.For(ctx, p.Every); err != nil {
 			return err
 		}
 	}
+}
+
+// booted is a command that succeeds on a host that has finished its first boot. A host on which cloud-init has failed, is
+// switched off, or is not installed, has.
+func (h Host) booted() string {
+	if h.BootMarker != "" {
+		return "test -e " + printable.Quoted(h.BootMarker)
+	}
+	// The user's shell need not be a POSIX one. cloud-init up to 22.4 says "not run".
+	return `sh -c '! command -v cloud-init >/dev/null || ! cloud-init status 2>/dev/null | grep -Eq "^status: (running|not started|not run)"'`
 }
 
 func run(client *ssh.Client, command string) error {

@@ -11,6 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +22,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"slipway/internal/must"
 )
 
 func newKey(t *testing.T) ssh.Signer {
@@ -208,7 +213,8 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := WaitForMarker(t.Context(), s.Host, client, "/it's there", quick, progress); err != nil {
+	s.BootMarker = "/it's there"
+	if err := WaitForBoot(t.Context(), s.Host, client, quick, progress); err != nil {
 		t.Fatal(err)
 	}
 	if len(said) != 2 || !strings.Contains(said[1], "test-backend: the first boot is not finished yet (2 of 5)") {
@@ -268,8 +274,30 @@ func TestWaitEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err == nil || !strings.Contains(err.Error(), "has not finished its first boot within 5ms: there is no /marker") {
-		t.Errorf("got %v", err)
+	for marker, why := range map[string]string{"": "cloud-init is still at work", "/marker": "there is no /marker"} {
+		client, err := WaitForSSH(t.Context(), s.Host, operator, quick, func(string) {})
+		must.Do(t, err)
+		s.BootMarker = marker
+		must.Fail(t, WaitForBoot(t.Context(), s.Host, client, quick, func(string) {}), "has not finished its first boot within 5ms: "+why)
+		must.Do(t, client.Close())
+	}
+}
+
+// Without a marker, the first boot ends when cloud-init does, however it ends. The texts are those of cloud-init's cmd/status.py.
+func TestBooted(t *testing.T) {
+	for status, booted := range map[string]bool{
+		"status: running": false, "status: not started": false, "status: not run": false,
+		"status: done": true, "status: error": true, "status: disabled": true, "status: degraded done": true, "": true,
+	} {
+		folder := t.TempDir()
+		if status != "" {
+			must.Do(t, os.WriteFile(filepath.Join(folder, "cloud-init"), []byte("#!/bin/sh\necho '"+status+"'\nexit 2\n"), 0o755)) //nolint:gosec // it is run
+		}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", Host{}.booted())
+		cmd.Env = []string{"PATH=" + folder + ":/usr/bin:/bin"}
+		if err := cmd.Run(); (err == nil) != booted {
+			t.Errorf("%q: %v", status, err)
+		}
 	}
 }
 
@@ -308,7 +336,7 @@ func TestProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := WaitForMarker(t.Context(), s.Host, client, "/marker", quick, func(string) {}); err != nil {
+	if err := WaitForBoot(t.Context(), s.Host, client, quick, func(string) {}); err != nil {
 		t.Error(err)
 	}
 	other := s.Host
@@ -375,7 +403,7 @@ func TestEndsWithContext(t *testing.T) {
 			}
 			s.hang.Store(true)
 			defer s.hang.Store(false)
-			return WaitForMarker(ctx, s.Host, client, "/marker", quick, func(string) {})
+			return WaitForBoot(ctx, s.Host, client, quick, func(string) {})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

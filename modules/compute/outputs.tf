@@ -63,5 +63,6 @@ output "ansible_inventory" {
     port        = 22
     known_hosts = local.known_hosts
     groups      = concat([replace(var.environment, "-", "_")], var.groups)
+    boot_marker = "/var/lib/cloud/instance/boot-finished-slipway" # the last line of files/user-data.yaml.tftpl
   }
 }
