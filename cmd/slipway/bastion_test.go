@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,7 @@ import (
 // strike sends a signal to the processes of a server's connections. Each has two, and one ends with the other.
 func (h *sshHost) strike(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	for _, pid := range running.Descendants(h.server.Process.Pid) {
+	for _, pid := range running.Descendants(h.Process.Pid) {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Error(err)
 		}
@@ -81,10 +80,10 @@ func TestBlackBoxBastion(t *testing.T) {
 	h.asWanted()
 
 	gate.strike(t, syscall.SIGKILL)
-	gate.off()
+	gate.Off()
 	// Eleven runs, and the second login of three of them.
-	if n := bytes.Count(gate.log.Bytes(), []byte("Accepted publickey for root")); n < 14 {
-		t.Errorf("%d logins:\n%s", n, gate.log)
+	if n := strings.Count(gate.Log(), "Accepted publickey for root"); n < 14 {
+		t.Errorf("%d logins:\n%s", n, gate.Log())
 	}
 	h.stage("cluster-status", canaries).must(t, run.Done).says(t, "silent (the bastion gate cannot be reached)")
 	h.stage("cluster-logs", canaries, func(o *call) { o.Flags = []string{"--node=node-0", "--service=etcd"} }).must(t, run.Failed).

@@ -21,6 +21,7 @@ import (
 
 	"slipway/internal/journal"
 	"slipway/internal/run"
+	"slipway/internal/testkit/openssh"
 	"slipway/internal/testkit/soon"
 )
 
@@ -135,7 +136,7 @@ func TestBlackBoxDeployDrift(t *testing.T) {
 	if got := s.hosts["b"].read(t, "file"); got != "by hand" {
 		t.Errorf("the check wrote %q", got)
 	}
-	s.hosts["a"].off()
+	s.hosts["a"].Off()
 	s.inTrixie("drift").must(t, 1).says(t, "test: could not be checked for drift to the end: 1 that the playbook would change", "a is unreachable",
 		`! b: the playbook would change it in "Write a file"`)
 }
@@ -169,7 +170,7 @@ func TestBlackBoxDeployFails(t *testing.T) {
 	})
 	t.Run("a host", func(t *testing.T) {
 		s := newSite(t, "a", "b", "c")
-		s.hosts["b"].off()
+		s.hosts["b"].Off()
 		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable c=changed").
 			says(t, "1 of 3 hosts did not get to the end: b is unreachable", "Connection refused", "hint: dagger call ssh --env=test --host=b")
 	})
@@ -183,7 +184,7 @@ func TestBlackBoxDeployFails(t *testing.T) {
 	t.Run("another host key", func(t *testing.T) {
 		s := newSite(t, "a", "b")
 		inventory := s.inventory()
-		inventory["b"].(map[string]any)["known_hosts"] = s.hosts["b"].line(s.hosts["a"].public)
+		inventory["b"].(map[string]any)["known_hosts"] = s.hosts["b"].KnownHosts(s.hosts["a"].Public)
 		s.outputs(inventory, "")
 		s.deploy().ends(t, 1, "unreachable", "a=changed b=unreachable").says(t, "the host key does not match: it is not the host that was created, or the connection is intercepted")
 		// The playbook cannot switch that off.
@@ -195,7 +196,7 @@ func TestBlackBoxDeployFails(t *testing.T) {
 	})
 	t.Run("another SSH key", func(t *testing.T) {
 		s := newSite(t, "a")
-		s.secret["SSH_PRIVATE_KEY"], _ = newKeyPair(t)
+		s.secret["SSH_PRIVATE_KEY"], _ = openssh.NewKey(t)
 		s.seal()
 		s.deploy().ends(t, 1, "unreachable", "a=unreachable").says(t, "the host does not accept the SSH key in the credentials")
 	})
@@ -210,8 +211,8 @@ func TestBlackBoxDeployReach(t *testing.T) {
 	s := newSite(t, "bastion", "inner")
 	s.settings("ssh: {jump: bastion}\ndeploy: {playbook: site.yml}")
 	s.deploy("--limit=inner").ends(t, 0, "done", "bastion=skipped inner=changed")
-	s.hosts["bastion"].off()
-	if log := s.hosts["bastion"].log.String(); !strings.Contains(log, "Accepted publickey for root") {
+	s.hosts["bastion"].Off()
+	if log := s.hosts["bastion"].Log(); !strings.Contains(log, "Accepted publickey for root") {
 		t.Errorf("the bastion was not used:\n%s", log)
 	}
 	s.deploy("--limit=inner").ends(t, 1, "unreachable", "bastion=skipped inner=unreachable")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"slipway/internal/testkit/openssh"
 )
 
 // TestBenchDeploy compares a deploy that changes nothing with a bare ansible-playbook on the same
@@ -67,8 +69,8 @@ func (s *site) bare() func() {
 	hosts := map[string]any{}
 	var known strings.Builder
 	for name, h := range s.hosts {
-		hosts[name] = map[string]any{"ansible_host": h.address, "ansible_port": h.port, "ansible_user": "root", "folder": h.folder, "ansible_ssh_private_key_file": filepath.Join(folder, "key")}
-		fmt.Fprintln(&known, h.line(h.public))
+		hosts[name] = map[string]any{"ansible_host": h.Address, "ansible_port": h.Port, "ansible_user": "root", "folder": h.folder, "ansible_ssh_private_key_file": filepath.Join(folder, "key")}
+		fmt.Fprintln(&known, h.KnownHosts(h.Public))
 	}
 	inventory, err := json.Marshal(map[string]any{"all": map[string]any{"hosts": hosts}})
 	if err != nil {
@@ -81,7 +83,7 @@ func (s *site) bare() func() {
 	}
 	return func() {
 		s.t.Helper()
-		cmd := trixie(s.t, "ansible-playbook", "--inventory="+filepath.Join(folder, "hosts.json"), "playbooks/site.yml")
+		cmd := openssh.In(s.t, ansibleRoot, "ansible-playbook", "--inventory="+filepath.Join(folder, "hosts.json"), "playbooks/site.yml")
 		cmd.Dir = filepath.Join(s.dir, "ansible")
 		cmd.Env = append(os.Environ(), "HOME="+folder, "PYTHONDONTWRITEBYTECODE=1", "LC_ALL=C.UTF-8", "ANSIBLE_SSH_COMMON_ARGS=-o UserKnownHostsFile="+filepath.Join(folder, "known_hosts"))
 		// Not a pipe, which the SSH connection that is kept would hold open.

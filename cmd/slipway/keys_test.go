@@ -17,6 +17,7 @@ import (
 
 	"slipway/internal/run"
 	"slipway/internal/secrets"
+	"slipway/internal/testkit/openssh"
 )
 
 // Each key opens one environment, and one for plans changes neither the infrastructure nor a host.
@@ -75,7 +76,7 @@ func newKeys(t *testing.T, environments ...string) *keysSite {
 			}
 			k.identities[name] = key
 		}
-		private, public := newKeyPair(t)
+		private, public := openssh.NewKey(t)
 		k.servers[env] = newHost(t, env, fmt.Sprintf("127.0.1.%d", i+2), public)
 		k.hosts = map[string]*sshHost{env: k.servers[env]}
 		folder := "environments/" + env + "/"
@@ -171,7 +172,7 @@ func (k *keysSite) logsIn(opened map[string]map[string]string, env string) bool 
 			if err != nil {
 				continue
 			}
-			client, err := ssh.Dial("tcp", net.JoinHostPort(host.address, strconv.Itoa(host.port)), &ssh.ClientConfig{
+			client, err := ssh.Dial("tcp", net.JoinHostPort(host.Address, strconv.Itoa(host.Port)), &ssh.ClientConfig{
 				User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
 			})
 			if err == nil {

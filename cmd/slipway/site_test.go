@@ -8,17 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"slipway/internal/testkit"
-	"slipway/internal/testkit/soon"
+	"slipway/internal/testkit/openssh"
 )
 
 // ansibleRoot has Ansible, Python and an SSH server of Debian 13: dev/fetch-tools puts it there.
@@ -34,12 +32,8 @@ type site struct {
 
 // An sshHost is one server. It logs in root.
 type sshHost struct {
-	folder  string // of the files that tasks write
-	address string
-	port    int
-	public  string // host key
-	server  *exec.Cmd
-	log     *bytes.Buffer
+	folder string // of the files that tasks write
+	*openssh.Server
 }
 
 // newSite starts a server for each name, and lets apply write their inventory. Each host has the
@@ -52,7 +46,7 @@ func newSite(t *testing.T, names ...string) *site {
 	}
 	s := &site{project: p, names: names, hosts: map[string]*sshHost{}}
 	var public string
-	s.private, public = newKeyPair(t)
+	s.private, public = openssh.NewKey(t)
 	for i, name := range names {
 		s.hosts[name] = newHost(t, name, fmt.Sprintf("127.0.1.%d", i+1), public)
 	}
@@ -86,8 +80,8 @@ func (s *site) inventory() map[string]any {
 	all := map[string]any{}
 	for name, h := range s.hosts {
 		all[name] = map[string]any{
-			"host": h.address, "user": "root", "port": h.port, "groups": []string{"test"},
-			"known_hosts": h.line(h.public), "vars": map[string]any{"folder": h.folder},
+			"host": h.Address, "user": "root", "port": h.Port, "groups": []string{"test"},
+			"known_hosts": h.KnownHosts(h.Public), "vars": map[string]any{"folder": h.folder},
 		}
 	}
 	return all
@@ -172,7 +166,7 @@ func (s *site) startDeploy(o call, output io.Writer) *exec.Cmd {
 	if err := os.Link(os.Args[0], self); err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := trixie(s.t, self)
+	cmd := openssh.In(s.t, ansibleRoot, self)
 	cmd.Env = append(os.Environ(), "SLIPWAY_TEST_STAGE="+string(text))
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID
@@ -180,30 +174,10 @@ func (s *site) startDeploy(o call, output io.Writer) *exec.Cmd {
 	return cmd
 }
 
-// trixie is a command with the programs of ansibleRoot.
-func trixie(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	root, err := filepath.Abs(ansibleRoot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const script = `set -eu
-mount --bind "$0/etc/passwd" /etc/passwd
-mount --bind "$0/etc/group" /etc/group
-mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd
-mount --bind "$0/usr" /usr
-exec "$@"`
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", script, root}, args...)...)
-	// Not Cloneflags, which would leave the mounts shared with the host's.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	return cmd
-}
-
 // newHost starts a server. The disk of a host named full is full.
 func newHost(t *testing.T, name, address, operator string) *sshHost {
 	t.Helper()
-	private, public := newKeyPair(t)
-	h := &sshHost{folder: testkit.ForTools(t), address: address, public: public, log: &bytes.Buffer{}}
+	h := &sshHost{folder: testkit.ForTools(t)}
 	if name == "full" {
 		if err := syscall.Mount("tmpfs", h.folder, "tmpfs", 0, "size=4k"); err != nil {
 			t.Fatal(err)
@@ -213,60 +187,8 @@ func newHost(t *testing.T, name, address, operator string) *sshHost {
 			t.Fatal(err)
 		}
 	}
-	listener, err := net.Listen("tcp", address+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.port = listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"key": private, "authorized_keys": operator + "\n",
-		"sshd_config": fmt.Sprintf(`ListenAddress %s:%d
-HostKey %s/key
-AuthorizedKeysFile %[3]s/authorized_keys
-PermitRootLogin prohibit-password
-PasswordAuthentication no
-StrictModes no
-UsePAM no
-PidFile none
-Subsystem sftp internal-sftp
-SetEnv HOME=%[3]s
-`, address, h.port, folder),
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.server = trixie(t, "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(folder, "sshd_config"))
-	h.server.Stderr = h.log
-	t.Cleanup(func() { // when it has ended
-		if t.Failed() {
-			t.Logf("sshd at port %d:\n%s", h.port, h.log.String())
-		}
-	})
-	testkit.Start(t, h.server)
-	soon.Wait(t, "sshd listens", func() bool {
-		c, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(h.port)))
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil
-	})
+	h.Server = openssh.Start(t, openssh.Config{Root: ansibleRoot, Address: address, Port: openssh.FreePort(t, address), Operator: operator})
 	return h
-}
-
-// line is one of known_hosts.
-func (h *sshHost) line(public string) string {
-	return fmt.Sprintf("[%s]:%d %s", h.address, h.port, public)
-}
-
-// off ends the server.
-func (h *sshHost) off() {
-	_ = h.server.Process.Kill()
-	_ = h.server.Wait()
 }
 
 // read returns a file that a task wrote; empty if there is none.

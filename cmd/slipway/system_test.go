@@ -3,9 +3,6 @@
 package main
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"slipway/dev/cloudsim/faults"
 	"slipway/dev/cloudsim/openstack"
 	"slipway/dev/cloudsim/ovh"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/openssh"
 )
 
 // A system is environment test as it is in the repository, with its endpoints pointing at clouds in
@@ -81,7 +77,7 @@ func newSystem(t *testing.T) *system {
 	if _, err := os.Stat(p.providers); err != nil {
 		t.Fatalf("the providers are not there (%v): make test puts them there", err)
 	}
-	private, public := newKeyPair(t)
+	private, public := openssh.NewKey(t)
 	for name, value := range map[string]string{
 		"OS_AUTH_URL": server.URL + "/-/openstack/identity/v3/", "OS_REGION_NAME": openstack.Region, "OS_TENANT_NAME": "slipway",
 		"OS_USER_DOMAIN_NAME": "Default", "OS_USERNAME": "cloud-user", "OS_PASSWORD": "cloud-password-of-the-tests",
@@ -174,22 +170,4 @@ func TestBlackBoxSystemFaults(t *testing.T) {
 	if n := s.servers(); n != 0 {
 		t.Errorf("%d servers are left", n)
 	}
-}
-
-// newKeyPair is a private SSH key and the line of its public key.
-func newKeyPair(t *testing.T) (private, public string) {
-	t.Helper()
-	publicKey, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := ssh.MarshalPrivateKey(key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := ssh.NewPublicKey(publicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(block)), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(line)))
 }

@@ -233,7 +233,7 @@ func WaitForBoot(ctx context.Context, h Host, client *ssh.Client, p Patience, pr
 			return fmt.Errorf("check the first boot of %s: %w", h.Name, err)
 		}
 		if n == p.Attempts {
-			why := "cloud-init is still at work"
+			why := "cloud-init is still running"
 			if h.BootMarker != "" {
 				why = "there is no " + h.BootMarker
 			}

@@ -274,7 +274,7 @@ func TestWaitEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for marker, why := range map[string]string{"": "cloud-init is still at work", "/marker": "there is no /marker"} {
+	for marker, why := range map[string]string{"": "cloud-init is still running", "/marker": "there is no /marker"} {
 		client, err := WaitForSSH(t.Context(), s.Host, operator, quick, func(string) {})
 		must.Do(t, err)
 		s.BootMarker = marker

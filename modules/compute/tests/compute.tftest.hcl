@@ -154,6 +154,7 @@ run "outputs" {
       port        = 22
       known_hosts = output.known_hosts
       groups      = ["test", "backend"]
+      boot_marker = "/var/lib/cloud/instance/boot-finished-slipway"
     }
     error_message = "The inventory is ${jsonencode(output.ansible_inventory)}."
   }
