@@ -16,14 +16,12 @@ type State struct {
 
 	// Changes are the differences between the configuration that a node has and the one that it is to have.
 	Changes map[string][]talos.Change
-
-	wanted map[string]string // identities of the configurations that nodes are to have
 }
 
 // Observe asks all nodes at once, and compares their configurations with the wanted ones. It fails if ctx ends, and if
 // a bastion can never be logged in to.
 func (c *Cluster) Observe(ctx context.Context, access *talosapi.Access) (State, error) {
-	s := State{Nodes: map[string]talosapi.Observation{}, Changes: map[string][]talos.Change{}, wanted: map[string]string{}}
+	s := State{Nodes: map[string]talosapi.Observation{}, Changes: map[string][]talos.Change{}}
 	var lock sync.Mutex
 	var all sync.WaitGroup
 	for _, n := range c.Spec.Nodes {
@@ -51,7 +49,6 @@ func (c *Cluster) Observe(ctx context.Context, access *talosapi.Access) (State, 
 		if err != nil {
 			continue // unknown
 		}
-		s.wanted[n.Name] = talos.Identify(wanted, c.digestKey())
 		kept := talos.Keep(has, c.digestKey(), c.Mask.String)
 		s.Changes[n.Name] = talos.Compare(kept, wanted, c.digestKey())
 	}
@@ -63,7 +60,7 @@ func (c *Cluster) Situation(s State, taken []rollout.Step) rollout.Situation {
 	situation := rollout.Situation{Taken: taken}
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
-		node := rollout.Node{Name: n.Name, Control: n.Role == cluster.ControlPlane, API: o.API, Boot: o.Boot, Busy: o.Busy, Owner: o.Owner, Wanted: s.wanted[n.Name], Etcd: o.Etcd}
+		node := rollout.Node{Name: n.Name, Control: n.Role == cluster.ControlPlane, API: o.API, Boot: o.Boot, Busy: o.Busy, Owner: o.Owner, Etcd: o.Etcd}
 		changes, known := s.Changes[n.Name]
 		switch {
 		case o.API == rollout.Maintenance || known && (len(changes) > 0 || o.Staged):

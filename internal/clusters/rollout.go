@@ -104,15 +104,8 @@ func (o *Rollout) Do(ctx context.Context) error {
 func stepsOf(dead journal.Run) (steps []rollout.Step) {
 	for _, e := range dead.Entries {
 		if e.Kind == journal.Start && e.Address != "" {
-			s := rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address}
-			boot, rest, _ := strings.Cut(e.ID, " ")
-			s.Boot = boot
-			switch s.Kind {
-			case rollout.Bootstrap:
-				s.Service = rest
-			case rollout.Change:
-				s.Wanted = rest
-			}
+			s := rollout.Step{Kind: rollout.Kind(e.Action), Node: e.Address, Earlier: true}
+			s.Boot, s.Service, _ = strings.Cut(e.ID, " ")
 			steps = append(steps, s)
 		}
 	}
@@ -120,7 +113,7 @@ func stepsOf(dead journal.Run) (steps []rollout.Step) {
 }
 
 // idOf is the ID of a step's entry in the journal.
-func idOf(s rollout.Step) string { return strings.TrimSpace(s.Boot + " " + s.Service + s.Wanted) }
+func idOf(s rollout.Step) string { return strings.TrimSpace(s.Boot + " " + s.Service) }
 
 func (o *Rollout) steps(ctx context.Context) error {
 	w := waiter{patience: o.Patience}

@@ -44,11 +44,8 @@ func refuse(format string, args ...any) (Answer, bool) {
 
 func step(kind Kind, n Node, format string, args ...any) (Answer, bool) {
 	s := Step{Kind: kind, Node: n.Name, Boot: n.Boot}
-	switch kind {
-	case Bootstrap:
+	if kind == Bootstrap {
 		s.Service = n.Etcd.Service
-	case Change:
-		s.Wanted = n.Wanted
 	}
 	return Answer{Verdict: Go, Step: s, Reason: fmt.Sprintf(format, args...)}, true
 }
@@ -100,16 +97,16 @@ func restarting(s Situation) (Answer, bool) {
 		n, there := s.node(t.Node)
 		switch {
 		case !there || t.Kind != Change || n.API == Maintenance: // one without a configuration begins again
-		case slices.ContainsFunc(s.Taken[i+1:], func(later Step) bool { return later.Kind != Bootstrap && later.Node == t.Node }):
 		case n.API == Silent:
 			return wait("%s has been changed and does not answer", n.Name)
 		case n.Busy:
 			return wait("%s has been changed and is busy", n.Name)
 		case n.Config == Unread:
 			return wait("%s has been changed, and its configuration could not be read", n.Name)
+		case t.Earlier: // whoever repeats a run wants the change to be tried again
+		case slices.ContainsFunc(s.Taken[i+1:], func(later Step) bool { return later.Kind != Bootstrap && later.Node == t.Node }):
 		case n.Boot == "":
 			return wait("%s has been changed, and its boot could not be read", n.Name)
-		case t.Wanted != n.Wanted: // since then, another configuration is wanted
 		case n.Config == Differs && n.Boot != t.Boot:
 			return refuse("%s did not keep the configuration that it was given", n.Name)
 		case n.Config == Same && t.Restart && n.Boot == t.Boot:

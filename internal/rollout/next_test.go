@@ -11,10 +11,10 @@ import (
 func healthy() Situation {
 	members := []Member{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "c"}}
 	control := func(name string, self uint64) Node {
-		return Node{Name: name, Control: true, API: Configured, Boot: "boot-" + name, Config: Same, Wanted: "this", Etcd: View{Known: true, Self: self, Leader: 2, Members: slices.Clone(members)}}
+		return Node{Name: name, Control: true, API: Configured, Boot: "boot-" + name, Config: Same, Etcd: View{Known: true, Self: self, Leader: 2, Members: slices.Clone(members)}}
 	}
 	worker := func(name string) Node {
-		return Node{Name: name, API: Configured, Boot: "boot-" + name, Config: Same, Wanted: "this"}
+		return Node{Name: name, API: Configured, Boot: "boot-" + name, Config: Same}
 	}
 	return Situation{Nodes: []Node{worker("x"), control("a", 1), control("b", 2), control("c", 3), worker("y")}}
 }
@@ -150,20 +150,21 @@ func TestNext(t *testing.T) {
 			s.at("x").Config, s.at("x").Boot = Differs, ""
 		}, Wait, "", "x has been changed, and its boot could not be read"},
 		"it has lost its disk": {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.wipe("a"); s.at("a").Boot = "" }, Go, "configure a", "replaces the member of etcd that it was"},
-		"since then, another is wanted": {healthy, func(s *Situation) {
+		"an earlier run took it": {healthy, func(s *Situation) {
 			s.changed("a", "before", true)
-			s.at("a").Config, s.at("a").Wanted = Differs, "another"
+			s.Taken[0].Earlier = true
+			s.at("a").Config = Differs
 		}, Go, "change a", "a has another configuration"},
-		"then another, and this one again": {healthy, func(s *Situation) {
+		"it was taken twice": {healthy, func(s *Situation) {
 			s.changed("a", "before", true)
 			s.changed("a", "boot-a", true)
 			s.at("a").Config = Differs
 		}, Go, "change a", ""},
-		"it is away, and another is wanted":   {healthy, func(s *Situation) { s.changed("x", "before", true); s.silence("x"); s.at("x").Wanted = "another" }, Wait, "", "x has been changed and does not answer"},
-		"the boot of the next cannot be read": {healthy, func(s *Situation) { s.at("a").Config, s.at("c").Config, s.at("a").Boot = Differs, Differs, "" }, Wait, "", "a has another configuration, and its boot could not be read"},
-		"it never arrived":                    {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.at("a").Config = Differs }, Go, "change a", ""},
-		"it was rolled back":                  {healthy, func(s *Situation) { s.changed("a", "before", true); s.at("a").Config = Differs }, Refuse, "", "a did not keep the configuration that it was given"},
-		"of a node that is no more":           {healthy, func(s *Situation) { s.changed("gone", "before", true) }, Done, "", ""},
+		"an earlier run took it, and it is away": {healthy, func(s *Situation) { s.changed("x", "before", true); s.Taken[0].Earlier = true; s.silence("x") }, Wait, "", "x has been changed and does not answer"},
+		"the boot of the next cannot be read":    {healthy, func(s *Situation) { s.at("a").Config, s.at("c").Config, s.at("a").Boot = Differs, Differs, "" }, Wait, "", "a has another configuration, and its boot could not be read"},
+		"it never arrived":                       {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.at("a").Config = Differs }, Go, "change a", ""},
+		"it was rolled back":                     {healthy, func(s *Situation) { s.changed("a", "before", true); s.at("a").Config = Differs }, Refuse, "", "a did not keep the configuration that it was given"},
+		"of a node that is no more":              {healthy, func(s *Situation) { s.changed("gone", "before", true) }, Done, "", ""},
 		"its configuration and no API": {fresh, func(s *Situation) {
 			s.take(Configure, "a")
 			s.at("a").Busy = true
@@ -212,8 +213,8 @@ func TestNext(t *testing.T) {
 			if got.Verdict != c.want || step != c.step || !strings.Contains(got.Reason, c.reason) {
 				t.Errorf("got %s %q: %s", got.Verdict, step, got.Reason)
 			}
-			if n, there := s.node(got.Step.Node); there && (got.Step.Boot != n.Boot || got.Step.Kind == Change && got.Step.Wanted != n.Wanted) {
-				t.Errorf("the step is %+v", got.Step)
+			if n, there := s.node(got.Step.Node); there && got.Step.Boot != n.Boot {
+				t.Errorf("the step has the boot %q", got.Step.Boot)
 			}
 		})
 	}
@@ -251,7 +252,7 @@ func (s *Situation) own(owner string, nodes ...string) {
 }
 
 func (s *Situation) changed(node, boot string, restart bool) {
-	s.Taken = append(s.Taken, Step{Kind: Change, Node: node, Boot: boot, Wanted: "this", Restart: restart})
+	s.Taken = append(s.Taken, Step{Kind: Change, Node: node, Boot: boot, Restart: restart})
 }
 
 func (s *Situation) silence(nodes ...string) {

@@ -8,7 +8,7 @@ package rollout
 // A Situation is all that is known about a cluster, and what is wanted of it.
 type Situation struct {
 	Nodes []Node // in the order of cluster.yaml
-	Taken []Step // steps of this rollout, from its journal; the last one may never have reached the node
+	Taken []Step // steps of this rollout, and of earlier runs that were interrupted; each may never have reached its node
 	Lost  bool   // the caller says that the quorum is lost: nothing waits for other control planes
 }
 
@@ -21,8 +21,7 @@ type Node struct {
 	Busy    bool   // it starts, restarts, installs or upgrades right now
 	Owner   string // another program that changes it; empty: none
 	Config  Config
-	Wanted  string // identifies the wanted configuration; empty: unknown
-	Etcd    View   // of control planes
+	Etcd    View // of control planes
 }
 
 // An API is how a node's API answers.
@@ -69,8 +68,8 @@ type Step struct {
 	Node    string
 	Boot    string // of the node before the step
 	Service string // of Bootstrap: the node's service etcd before the step
-	Wanted  string // of Change: identifies the configuration that the node is given
 	Restart bool   // the node restarts because of it
+	Earlier bool   // an earlier run took it, which may have wanted another configuration
 }
 
 // A Kind is what a step does.

@@ -131,7 +131,7 @@ func (w *world) take(s Step) {
 		if slices.ContainsFunc(w.machines, func(o *machine) bool { return o != m && o.control && o.down > 0 && m.control }) {
 			w.fault = "two control planes are changed at once"
 		}
-		m.config = s.Wanted
+		m.config = w.wanted
 		if m.restarts {
 			m.boot++
 			m.down = 1 + w.random.IntN(4)
@@ -151,11 +151,15 @@ func (w *world) take(s Step) {
 	}
 }
 
-// turn changes the world: another configuration is wanted, or a machine loses its disk. Most members of etcd keep
-// theirs, and so does one that joins: as long as the new member has no name, a person has to say whose it was.
+// turn changes the world: a new run begins, in which another configuration may be wanted, or a machine loses its disk. Most
+// members of etcd keep theirs, and so does one that joins: as long as the new member has no name, a person has to say whose
+// it was.
 func (w *world) turn() {
 	if w.random.IntN(64) == 0 {
 		w.wanted = fmt.Sprint(1 + w.random.IntN(3))
+		for i := range w.taken {
+			w.taken[i].Earlier = true
+		}
 	}
 	m := w.machines[w.random.IntN(len(w.machines))]
 	if all, up := w.voters(m.member); w.loses && w.random.IntN(16) == 0 && m.learning == 0 && (m.member == 0 || up > all/2) {
@@ -167,7 +171,7 @@ func (w *world) turn() {
 func (w *world) situation(faulty bool) Situation {
 	s := Situation{Taken: slices.Clone(w.taken)}
 	for _, m := range w.machines {
-		n := Node{Name: m.name, Control: m.control, Boot: fmt.Sprint(m.boot), Config: Differs, Wanted: w.wanted}
+		n := Node{Name: m.name, Control: m.control, Boot: fmt.Sprint(m.boot), Config: Differs}
 		switch {
 		case m.down > 0 || faulty && w.random.IntN(8) == 0:
 			n.API, n.Config, n.Boot = Silent, Unread, ""

@@ -29,15 +29,6 @@ func Keep(settings []Setting, key string, mask func(string) string) []Kept {
 	return kept
 }
 
-// Identify returns an identity of a configuration. Like the digests, it reveals nothing without the key.
-func Identify(settings []Setting, key string) string {
-	h := hmac.New(sha256.New, []byte(key))
-	for _, s := range settings {
-		fmt.Fprintln(h, digest(key, s))
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
 // digest is bound to the setting's place, so that nobody sees which settings have the same value.
 func digest(key string, s Setting) string {
 	h := hmac.New(sha256.New, []byte(key))
