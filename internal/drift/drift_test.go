@@ -8,6 +8,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/plan"
+	"slipway/internal/report"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -78,6 +79,26 @@ func TestJudge(t *testing.T) {
 			expected: until("2026-12-31", "tags"),
 			want:     Layer{Cloud: []plan.Drift{{Address: "a.b", Deleted: true}}},
 		},
+		"a change in the cloud that the code does not revert": {
+			summary:  plan.Summary{Drift: []plan.Drift{drift("a.b", "size", "tags")}, Changes: []plan.Change{update("a.b", "tags")}},
+			expected: until("2026-12-31", "tags"),
+			want:     Layer{Cloud: []plan.Drift{drift("a.b", "size")}},
+		},
+		"an attribute is expected, and the code changes another": {
+			summary:  plan.Summary{Drift: []plan.Drift{drift("a.b", "tags")}, Changes: []plan.Change{update("a.b", "size", "tags")}},
+			expected: until("2026-12-31", "tags"),
+			want:     Layer{Cloud: []plan.Drift{{Address: "a.b", Attributes: []string{}}}},
+		},
+		"an attribute is expected, and not that it takes a replacement": {
+			summary:  plan.Summary{Drift: []plan.Drift{drift("a.b", "tags")}, Changes: []plan.Change{{Address: "a.b", Action: plan.Replace, Attributes: []string{"tags"}}}},
+			expected: until("2026-12-31", "tags"),
+			want:     Layer{Cloud: []plan.Drift{drift("a.b", "tags")}},
+		},
+		"an attribute is expected, and not that it is deleted and imported": {
+			summary:  plan.Summary{Drift: []plan.Drift{{Address: "a.b", Deleted: true}}, Changes: []plan.Change{update("a.b", "tags")}},
+			expected: until("2026-12-31", "tags"),
+			want:     Layer{Cloud: []plan.Drift{{Address: "a.b", Deleted: true}}},
+		},
 		"the list is of another resource": {
 			summary:  plan.Summary{Drift: []plan.Drift{drift("a.c", "size")}, Changes: []plan.Change{update("a.c", "size")}},
 			expected: until("2026-12-31"),
@@ -123,6 +144,58 @@ func TestLinesWithValues(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, check.Lines()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Each finding has a line and is counted. Several layers are told apart.
+func TestText(t *testing.T) {
+	check := Check{
+		Layers: []Layer{
+			{Name: "net", Cloud: []plan.Drift{{Address: "a.b"}, {Address: "a.c", Deleted: true}}, Outputs: []string{"url"}},
+			{Name: "app", Unapplied: []plan.Change{{Address: "a.d", Action: plan.Create}}, Expected: []string{"a.e"}},
+		},
+		Hosts:   []Host{{Name: "web", Task: "nginx : Install"}, {Name: "web", Task: "Copy", Item: "(item=a)"}, {Name: "db", Task: "Copy"}},
+		Expired: []string{"a.f"},
+	}
+	check.Conclude()
+	lines := []string{
+		"! net: a.b was changed in the cloud",
+		"! net: a.c was deleted in the cloud",
+		"~ net: output url is not applied yet",
+		"~ app: a.d is not applied yet: create",
+		"  app: a.e has changed, as environment.yaml expects",
+		`! web: the playbook would change it in "nginx : Install"`,
+		`! web: the playbook would change it in "Copy" (item=a)`,
+		`! db: the playbook would change it in "Copy"`,
+		"  a.f is still in drift.ignore, but the entry has expired",
+	}
+	if diff := cmp.Diff(lines, check.Lines()); diff != "" {
+		t.Error(diff)
+	}
+	const found = "2 changed in the cloud, 2 not applied yet, 3 that the playbook would change"
+	if got := check.Headline(); got != "does not match its code: "+found {
+		t.Error(got)
+	}
+	if got, want := check.Block(10000), report.Block(lines, 10000); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	hosts := Check{Hosts: check.Hosts}
+	if hosts.Conclude(); hosts.Status != Drifted {
+		t.Errorf("a host that the playbook would change is %s", hosts.Status)
+	}
+
+	// A check that failed says why, and what it found before.
+	check.Status, check.Error, check.Hint = Unchecked, "no such host\nat all", "dagger call drift --env=prod"
+	if got := check.Headline(); got != "could not be checked for drift to the end: "+found {
+		t.Error(got)
+	}
+	why := []string{"no such host", "at all", "hint: dagger call drift --env=prod"}
+	if got, want := check.Block(10000), report.Block(append(why, lines...), 10000); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	check = Check{Status: Unchecked, Error: "no such host"}
+	if got, want := check.Block(10000), report.Block([]string{"no such host"}, 10000); got != want || check.Headline() != "could not be checked for drift" {
+		t.Errorf("%s:\n%s", check.Headline(), got)
 	}
 }
 

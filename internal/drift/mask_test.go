@@ -13,6 +13,7 @@ func TestMasked(t *testing.T) {
 	const address = `x.drifted["canary"]`
 	c := Check{
 		Environment: "prod", Status: Drifted, Error: "canary", Hint: "canary", Expired: []string{address},
+		Hosts: []Host{{Name: "web", Task: "canary", Item: "canary"}},
 		Layers: []Layer{{
 			Name: "base", Cloud: []plan.Drift{{Address: address}}, Noted: []plan.Drift{{Address: address}},
 			Unapplied: []plan.Change{{Address: address, From: address, Action: plan.Create}}, Expected: []string{address},
