@@ -53,6 +53,7 @@ func TestHosts(t *testing.T) {
 		"a blank line":       {`{"host": "192.0.2.1", "user": "debian", "known_hosts": "\n192.0.2.1 ` + key + `\n"}`, "test=192.0.2.1:22"},
 		"the first port":     {`{"host": "192.0.2.1", "user": "debian", "port": 1, "known_hosts": "[192.0.2.1]:1 ` + key + `"}`, "test=192.0.2.1:22"},
 		"the last port":      {`{"host": "192.0.2.1", "user": "debian", "port": 65535, "known_hosts": "[192.0.2.1]:65535 ` + key + `"}`, "test=192.0.2.1:22"},
+		"a port in no line":  {`{"host": "192.0.2.1", "user": "debian", "port": 2222, "known_hosts": "192.0.2.1 ` + key + `"}`, "test=192.0.2.1:22"},
 		"no port":            {`{"web": {"host": "192.0.2.1", "user": "debian", "port": 0}}`, "the output ansible_inventory of test: web: port is 0, want 1 to 65535"},
 		"half a port":        {`{"web": {"host": "192.0.2.1", "port": 22.5}}`, "the output ansible_inventory of test: web: port is a number, want a whole number"},
 		"a user as number":   {`{"web": {"host": "192.0.2.1", "user": 1000}}`, "the output ansible_inventory of test: web: user is a number, want a string"},
@@ -95,6 +96,15 @@ func TestHosts(t *testing.T) {
 		if hosts, err := Hosts("test", outputs); err != nil || hosts != nil {
 			t.Errorf("%s: %v, %v", name, hosts, err)
 		}
+	}
+}
+
+// Numbers among a host's variables keep their digits.
+func TestHostVariables(t *testing.T) {
+	hosts, err := Hosts("test", output(`{"host": "192.0.2.1", "user": "debian", "known_hosts": "192.0.2.1 `+key+`", "vars": {"serial": 12345678901234567}}`))
+	must.Do(t, err)
+	if got := hosts[0].Variables["serial"]; got != json.Number("12345678901234567") {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -172,8 +182,8 @@ func fleet() []remote.Host {
 		bastion,
 		{Name: "web-1", Address: "10.0.0.2", User: "admin", Port: 22, KnownHosts: "10.0.0.2,2001:db8::2 " + key + "\n@revoked * " + key, Groups: []string{"prod", "web"}, Jump: &bastion,
 			Variables: map[string]any{"zone": "a", "weight": 2, "motto": "{{ lookup('pipe', 'id') }}", "yes": "yes"}},
-		{Name: "web-2", Address: "10.0.0.3", User: "admin", Port: 22, KnownHosts: "10.0.0.3 " + key + "\n10.0.0.2,2001:db8::2 " + key, Groups: []string{"web"}, Jump: &bastion},
-		{Name: "db", Address: "192.0.2.9", User: "admin", Port: 22, KnownHosts: "192.0.2.9 " + key},
+		{Name: "web-2", Address: "10.0.0.3", User: "admin", Port: 22, KnownHosts: "10.0.0.3 " + key + "\n10.0.0.2,2001:db8::2 " + key + "\n@revoked 10.0.0.2 " + key, Groups: []string{"web"}, Jump: &bastion},
+		{Name: "db", Address: "192.0.2.9", User: "admin", Port: 22, KnownHosts: "192.0.2.9 " + key + "\n192.0.2.9 " + key},
 	}
 }
 

@@ -56,8 +56,8 @@ var reserved = []string{"all", "ungrouped", "localhost"}
 // Hosts reads a layer's hosts, sorted by name. A layer without the output has none. A host that is
 // not in a map has the layer's name. The errors name the field.
 func Hosts(layer string, outputs tofu.Outputs) ([]remote.Host, error) {
-	output, ok := outputs[HostsOutput]
-	if !ok || output.Sensitive || len(output.Value) == 0 || string(output.Value) == "null" {
+	output := outputs[HostsOutput]
+	if output.Sensitive || len(output.Value) == 0 {
 		return nil, nil
 	}
 	at := "the output " + HostsOutput + " of " + layer
@@ -154,8 +154,8 @@ func checkNames(variables map[string]any) error {
 // written: as floating point, large ones would change.
 func Variables(layer string, outputs tofu.Outputs, into, secrets map[string]any) error {
 	for name, into := range map[string]map[string]any{VariablesOutput: into, SecretsOutput: secrets} {
-		output, ok := outputs[name]
-		if !ok || len(output.Value) == 0 || string(output.Value) == "null" {
+		output := outputs[name]
+		if len(output.Value) == 0 || string(output.Value) == "null" {
 			continue
 		}
 		at := "the output " + name + " of " + layer
@@ -184,9 +184,8 @@ func Merge(a, b map[string]any) map[string]any {
 		all = map[string]any{}
 	}
 	for name, value := range b {
-		left, ok1 := all[name].(map[string]any)
-		right, ok2 := value.(map[string]any)
-		if ok1 && ok2 {
+		left, _ := all[name].(map[string]any)
+		if right, ok := value.(map[string]any); ok {
 			value = Merge(left, right)
 		}
 		all[name] = value

@@ -90,7 +90,7 @@ func numbers(value any) any {
 }
 
 func protect(node *yaml.Node) {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" {
+	if node.ShortTag() == "!!str" {
 		node.Style = yaml.DoubleQuotedStyle
 		for _, begin := range []string{"{{", "{%", "{#"} {
 			if strings.Contains(node.Value, begin) {
