@@ -1,15 +1,21 @@
 package hosts
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"slipway/internal/environment"
 	"slipway/internal/must"
+	"slipway/internal/printable"
 	"slipway/internal/remote"
+	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/bastion"
 	"slipway/internal/tofu"
 )
 
@@ -22,6 +28,7 @@ func TestRoute(t *testing.T) {
 		"directly":  {nil, "a b"},
 		"a proxy":   {&environment.SSH{Proxy: "http://proxy:3128"}, "a<http://proxy:3128 b<http://proxy:3128"},
 		"a bastion": {&environment.SSH{Jump: "b"}, "a<b b"},
+		"the first": {&environment.SSH{Jump: "a"}, "a b<a"},
 		"both":      {&environment.SSH{Proxy: "http://proxy:3128", Jump: "b"}, "a<b b<http://proxy:3128"},
 	} {
 		hosts := []remote.Host{{Name: "a"}, {Name: "b"}}
@@ -61,7 +68,16 @@ func TestPrivateKey(t *testing.T) {
 	if strings.Contains(err.Error(), canary) {
 		t.Errorf("it quotes the key: %v", err)
 	}
+	_, err = NeedPrivateKey(d.Run)
+	must.Refuse(t, err, "is not a private key", "")
 	must.Refuse(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}), "is not a private key", "")
+	gate := bastion.New(t)
+	d.Credentials[secrets.OperatorKey] = gate.PEM
+	key, err := NeedPrivateKey(d.Run)
+	must.Do(t, err)
+	if !bytes.Equal(key.PublicKey().Marshal(), gate.Private.PublicKey().Marshal()) {
+		t.Errorf("it is another key: %v", key.PublicKey())
+	}
 }
 
 func TestOf(t *testing.T) {
@@ -72,11 +88,82 @@ func TestOf(t *testing.T) {
 
 // Without the key, or without hosts, it waits for none.
 func TestAwaitNone(t *testing.T) {
-	d := testkit.New(t)
-	must.Do(t, Await(t.Context(), d.Run, nil))
-	must.Do(t, Await(t.Context(), d.Run, []remote.Host{{Name: "a"}}))
-	d.Credentials = map[string]string{secrets.OperatorKey: "no key"}
-	must.Do(t, Await(t.Context(), d.Run, nil))
+	r, _, said := testkit.Quiet(t, run.Command{Name: "apply"})
+	must.Do(t, Await(t.Context(), r, nil))
+	if said.Len() > 0 {
+		t.Errorf("it says %s", said)
+	}
+	must.Do(t, Await(t.Context(), r, []remote.Host{{Name: "a"}}))
+	if !strings.Contains(said.String(), "note: not waiting for the hosts, because the credentials of prod have no SSH_PRIVATE_KEY") {
+		t.Errorf("it says %s", said)
+	}
+	r.Credentials = map[string]string{secrets.OperatorKey: "no key"}
+	must.Do(t, Await(t.Context(), r, nil))
+}
+
+// shortly makes the waits for a host end soon.
+func shortly(t *testing.T) {
+	t.Helper()
+	boot, restart := remote.ForSSH, remote.ForRestart
+	t.Cleanup(func() { remote.ForSSH, remote.ForRestart = boot, restart })
+	remote.ForSSH.Attempts, remote.ForSSH.Every = 2, time.Millisecond
+	remote.ForRestart.Attempts, remote.ForRestart.Every = 2, time.Millisecond
+}
+
+// A host is up when it lets the operator in and its first boot is over. One that is not says so.
+func TestAwait(t *testing.T) {
+	shortly(t)
+	gate := bastion.New(t)
+	gate.Run(func(command string) uint32 {
+		if command != "test -e "+printable.Quoted(bootMarker) {
+			t.Errorf("it runs %s", command)
+		}
+		return 0
+	})
+	r, _, said := testkit.Quiet(t, run.Command{Name: "apply"})
+	r.Environment = &environment.Environment{Name: "prod"}
+	r.Credentials = map[string]string{secrets.OperatorKey: gate.PEM}
+	must.Do(t, Await(t.Context(), r, []remote.Host{gate.Host}))
+	if text := r.Report.Masked(func(text string) string { return text }); text != "gate is up at 127.0.0.1\n" {
+		t.Errorf("it reports %s", text)
+	}
+	r.Environment.SSH = &environment.SSH{Jump: "other"}
+	must.Refuse(t, Await(t.Context(), r, []remote.Host{gate.Host}), `ssh.jump is "other"`, "")
+	r.Environment.SSH = nil
+	gate.Down(true)
+	must.Fail(t, Await(t.Context(), r, []remote.Host{gate.Host}), "gate cannot be reached by SSH")
+	if !strings.Contains(said.String(), "gate: no SSH at 127.0.0.1 yet (1 of 2)") {
+		t.Errorf("it says %s", said)
+	}
+}
+
+// Of hosts that were started, those are named that will not let the operator in, however long it waits.
+func TestReach(t *testing.T) {
+	shortly(t)
+	up, down := bastion.New(t), bastion.New(t)
+	down.Down(true)
+	reach := func(change func(*bastion.Bastion)) error {
+		t.Helper()
+		other, second := bastion.New(t), bastion.New(t)
+		change(other)
+		change(second)
+		hosts := []remote.Host{up.Host, down.Host, other.Host, second.Host}
+		for i, name := range []string{"up", "down", "other", "second"} {
+			hosts[i].Name = name
+		}
+		r, _, _ := testkit.Quiet(t, run.Command{Name: "start"})
+		unreached := Reach(t.Context(), r, hosts, up.Private)
+		if len(unreached) != 2 || unreached["other"] == nil || !errors.Is(unreached["second"], unreached["other"]) {
+			t.Errorf("got %v", unreached)
+		}
+		return unreached["other"]
+	}
+	if err := reach(func(b *bastion.Bastion) { b.Replace(t) }); !errors.Is(err, remote.ErrOtherKey) {
+		t.Errorf("with another host key: %v", err)
+	}
+	if err := reach(func(*bastion.Bastion) {}); !errors.Is(err, remote.ErrRefused) {
+		t.Errorf("with the key of another operator: %v", err)
+	}
 }
 
 // The bastion is a host of a layer, with the proxy that leads to it. Without one there is a refusal.

@@ -35,6 +35,7 @@ type Bastion struct {
 	key      ssh.Signer // of the host
 	public   string     // key of the operator
 	connect  func(address string) (net.Conn, error)
+	exit     func(command string) uint32 // nil: it runs no commands
 	down     bool
 	attempts int
 	logins   int
@@ -146,6 +147,13 @@ func (b *Bastion) ConnectBy(connect func(address string) (net.Conn, error)) {
 	b.connect = connect
 }
 
+// Run makes it end each command of the operator with a code, as a host does. Until then it runs none.
+func (b *Bastion) Run(exit func(command string) uint32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.exit = exit
+}
+
 // Cut closes its connections.
 func (b *Bastion) Cut() {
 	for _, l := range b.take() {
@@ -210,10 +218,32 @@ func (b *Bastion) serve(connection net.Conn) {
 	}
 	b.mu.Lock()
 	b.logins++
+	exit := b.exit
 	b.mu.Unlock()
 	go ssh.DiscardRequests(requests)
 	for incoming := range channels {
+		if incoming.ChannelType() == "session" && exit != nil {
+			go command(incoming, exit)
+			continue
+		}
 		go b.forward(incoming)
+	}
+}
+
+// command runs a command for the operator.
+func command(incoming ssh.NewChannel, exit func(command string) uint32) {
+	channel, requests, err := incoming.Accept()
+	if err != nil {
+		return
+	}
+	defer channel.Close()
+	for request := range requests {
+		_ = request.Reply(request.Type == "exec", nil)
+		var asked struct{ Command string }
+		if request.Type == "exec" && ssh.Unmarshal(request.Payload, &asked) == nil {
+			_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{exit(asked.Command)}))
+			return
+		}
 	}
 }
 
