@@ -16,9 +16,7 @@ import (
 )
 
 // handshake adds TLS to a connection.
-func handshake(ctx context.Context, connection net.Conn, name string, config *tls.Config) (net.Conn, error) {
-	config = config.Clone()
-	config.ServerName = name
+func handshake(ctx context.Context, connection net.Conn, config *tls.Config) (net.Conn, error) {
 	secure := tls.Client(connection, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return nil, errors.Join(err, connection.Close())

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -82,18 +83,18 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		return "", fmt.Errorf("connect to the broker %s again: %w", c.Broker, err)
 	}
 	before := t.storedNow()
-	for _, p := range t.waiting() {
-		if err := t.publish(client, p); err != nil {
-			return "", fmt.Errorf("publish again: %w", err)
-		}
+	if err := t.resend(client); err != nil {
+		return "", err
 	}
 	if err := t.publish(client, t.next()); err != nil {
 		return "", err
 	}
-	for t.storedNow() == before {
-		if err := wait.For(ctx, 20*time.Millisecond); err != nil {
-			return "", context.Cause(ctx)
-		}
+	err = t.repeat(ctx, client, time.Second, time.Until(begin.Add(within)), func() bool { return t.storedNow() > before })
+	if errors.Is(err, errPatience) {
+		return "", fmt.Errorf("the system was not back within %s: it stores nothing that is published", within)
+	}
+	if err != nil {
+		return "", err
 	}
 	away := time.Since(begin)
 	if err := t.publishFor(ctx, client, v.times().Around); err != nil {
@@ -136,11 +137,11 @@ func (v *Verifier) awaitAPI(ctx context.Context, api *http.Client, c environment
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(end) || ctx.Err() != nil {
+		if time.Now().After(end) {
 			return fmt.Errorf("the system is not back: %w", err)
 		}
 		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
-			return err
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -175,11 +176,11 @@ func (v *Verifier) lostByBroker(ctx context.Context, api *http.Client, c environ
 func (t *tracker) reconnect(ctx context.Context, end time.Time) (mqtt.Client, error) {
 	for {
 		client, err := t.connect()
-		if err == nil || time.Now().After(end) || ctx.Err() != nil {
+		if err == nil || time.Now().After(end) {
 			return client, err
 		}
 		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
-			return nil, err
+			return nil, context.Cause(ctx)
 		}
 	}
 }

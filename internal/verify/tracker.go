@@ -50,6 +50,9 @@ func (v *Verifier) newTracker(ctx context.Context, c environment.FlowCheck, devi
 	if err != nil {
 		return nil, err
 	}
+	if config.ServerName, _, err = net.SplitHostPort(c.Broker); err != nil {
+		return nil, err
+	}
 	t := &tracker{device: device, sent: map[int]Position{}, received: map[int]bool{}, stored: map[int]bool{}}
 	t.options = mqtt.NewClientOptions().
 		AddBroker("ssl://" + c.Broker).SetClientID(device).SetUsername(c.User).SetPassword(password).
@@ -60,7 +63,7 @@ func (v *Verifier) newTracker(ctx context.Context, c environment.FlowCheck, devi
 			if err != nil {
 				return nil, err
 			}
-			return handshake(ctx, connection, broker.Hostname(), options.TLSConfig)
+			return handshake(ctx, connection, options.TLSConfig)
 		})
 	return t, nil
 }
@@ -156,50 +159,59 @@ func (t *tracker) counts() (sent, again, stored int) {
 	return len(t.sent), t.again, len(t.stored)
 }
 
-// first publishes the first position until it is stored. A broker takes what is published while
-// nothing that stores it is connected, and nobody gets it: such a system is not ready for more.
-func (t *tracker) first(ctx context.Context, client mqtt.Client, patience time.Duration) error {
-	p := t.next()
-	repeat := func() error { return t.publish(client, p) }
-	if err := repeat(); err != nil {
-		return fmt.Errorf("publish the first position: %w", err)
-	}
-	for end, again := time.Now().Add(patience), time.Now().Add(time.Second); len(t.waiting()) > 0; {
-		if time.Now().After(end) {
-			return fmt.Errorf("the first position of %s was not acknowledged as stored within %s: nothing that stores positions is connected to the broker", t.device, patience)
-		}
-		if time.Now().After(again) {
-			if err := repeat(); err != nil {
-				return fmt.Errorf("publish the first position again: %w", err)
-			}
-			again = time.Now().Add(time.Second)
-		}
-		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return err
+// resend publishes again what is not stored as far as the device knows.
+func (t *tracker) resend(client mqtt.Client) error {
+	for _, p := range t.waiting() {
+		if err := t.publish(client, p); err != nil {
+			return fmt.Errorf("publish again: %w", err)
 		}
 	}
 	return nil
 }
 
-// drain waits until all positions are stored, and sends those again that are not after a while.
-func (t *tracker) drain(ctx context.Context, client mqtt.Client, patience time.Duration) error {
-	end, repeat := time.Now().Add(patience), time.Now().Add(patience/3)
-	for len(t.waiting()) > 0 {
+// errPatience means that the system did not store what was published in time.
+var errPatience = errors.New("the patience is over")
+
+// repeat waits until enough is stored, and after each pause it publishes again what is not. A broker takes what is
+// published while nothing that stores it is connected, and nobody gets it.
+func (t *tracker) repeat(ctx context.Context, client mqtt.Client, pause, patience time.Duration, enough func() bool) error {
+	for end, again := time.Now().Add(patience), time.Now().Add(pause); !enough(); {
 		if time.Now().After(end) {
-			sent, _, stored := t.counts()
-			return fmt.Errorf("%d of %d positions of %s were acknowledged as stored within %s", stored, sent, t.device, patience)
+			return errPatience
 		}
-		if time.Now().After(repeat) {
-			for _, p := range t.waiting() {
-				if err := t.publish(client, p); err != nil {
-					return err
-				}
+		if time.Now().After(again) {
+			if err := t.resend(client); err != nil {
+				return err
 			}
-			repeat = time.Now().Add(patience / 3)
+			again = time.Now().Add(pause)
 		}
 		if err := wait.For(ctx, 50*time.Millisecond); err != nil {
-			return err
+			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+func (t *tracker) allStored() bool { return len(t.waiting()) == 0 }
+
+// first publishes the first position until it is stored: before that, the system is not ready for more.
+func (t *tracker) first(ctx context.Context, client mqtt.Client, patience time.Duration) error {
+	if err := t.publish(client, t.next()); err != nil {
+		return fmt.Errorf("publish the first position: %w", err)
+	}
+	err := t.repeat(ctx, client, time.Second, patience, t.allStored)
+	if errors.Is(err, errPatience) {
+		return fmt.Errorf("the first position of %s was not acknowledged as stored within %s: nothing that stores positions is connected to the broker", t.device, patience)
+	}
+	return err
+}
+
+// drain waits until all positions are stored.
+func (t *tracker) drain(ctx context.Context, client mqtt.Client, patience time.Duration) error {
+	err := t.repeat(ctx, client, patience/3, patience, t.allStored)
+	if errors.Is(err, errPatience) {
+		sent, _, stored := t.counts()
+		return fmt.Errorf("%d of %d positions of %s were acknowledged as stored within %s", stored, sent, t.device, patience)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -8,20 +9,24 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	mqtt "github.com/eclipse/paho.mqtt.golang"
 	mochi "github.com/mochi-mqtt/server/v2"
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
@@ -31,6 +36,7 @@ import (
 	"slipway/internal/must"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
+	"slipway/internal/testkit/soon"
 )
 
 // A system has a broker, an API and a database in memory, in this process. Its mistakes are up to
@@ -38,7 +44,8 @@ import (
 type system struct {
 	t *testing.T
 	*Verifier
-	web *httptest.Server
+	web  *httptest.Server
+	said *bytes.Buffer
 
 	lock     sync.Mutex
 	rows     map[string][]Position // by device
@@ -46,6 +53,7 @@ type system struct {
 	broker   *mochi.Server
 	port     string
 	twice    int // the position that is stored twice
+	unlisted int // the position that the API counts and does not list
 	down     bool
 	asked    int    // requests that failed
 	back     int    // requests that fail before a system without power is back; 0: it never is
@@ -62,19 +70,20 @@ func newSystem(t *testing.T) *system {
 	s.openPort()
 	s.startBroker()
 	t.Cleanup(s.stopBroker)
-	r, _, _ := testkit.Quiet(t, run.Command{Name: "verify"})
+	r, _, said := testkit.Quiet(t, run.Command{Name: "verify"})
+	s.said = said
 	r.Repository = t.TempDir()
 	r.Credentials = map[string]string{"PASSWORD": "password-of-the-tracker"}
 	r.Environment = &environment.Environment{Name: "prod"}
 	must.Do(t, os.WriteFile(filepath.Join(r.Repository, "ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.web.Certificate().Raw}), 0o600))
-	url := s.url()
+	at := s.url()
 	s.Verifier = &Verifier{
 		Run:   r,
 		Times: Times{Start: time.Hour, Store: time.Hour, Around: 300 * time.Millisecond}, // what works has no limit
 		Settings: &environment.Verify{
 			Roots:  "ca.pem",
-			HTTPS:  &environment.HTTPSCheck{URL: url + "/"},
-			Flow:   &environment.FlowCheck{Broker: "example.com:" + s.port, API: url + "/api", User: "tracker", Credential: "PASSWORD", Positions: 20},
+			HTTPS:  &environment.HTTPSCheck{URL: at + "/"},
+			Flow:   &environment.FlowCheck{Broker: "example.com:" + s.port, API: at + "/api", User: "tracker", Credential: "PASSWORD", Positions: 20},
 			Reboot: &environment.RebootCheck{Host: "prod-backend", Seconds: 60 * 60},
 		},
 		Cut: func(context.Context, string) error { s.powerCut(2); return nil },
@@ -183,6 +192,18 @@ func (s *system) powerCut(requests int) {
 	s.stopBroker()
 }
 
+// devices counts the devices that are connected to the broker.
+func (s *system) devices() (n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for id := range s.broker.Clients.GetAll() {
+		if strings.HasPrefix(id, "verify-") {
+			n++
+		}
+	}
+	return n
+}
+
 // failing reports whether a request fails.
 func (s *system) failing(path string) bool {
 	s.lock.Lock()
@@ -227,7 +248,7 @@ func (s *system) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer = map[string]int{"count": len(rows), "distinct": len(distinct)}
 	case ok:
-		answer = s.rows[device]
+		answer = slices.DeleteFunc(slices.Clone(s.rows[device]), func(p Position) bool { return p.Seq == s.unlisted })
 	}
 	_ = json.NewEncoder(w).Encode(answer)
 }
@@ -268,17 +289,23 @@ func TestHTTPS(t *testing.T) {
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
+	s.Settings.Flow.Positions = 0 // the default
 	found, err := s.Check(t.Context(), Flow)
 	must.Do(t, err)
-	if !strings.HasPrefix(found, "20 of 20 positions are in the database, each once, ") {
+	if !strings.HasPrefix(found, "100 of 100 positions are in the database, each once, ") {
 		t.Errorf("got %s", found)
 	}
 	for name, c := range map[string]struct {
 		change func(*system)
 		want   string
 	}{
-		"one is not stored":       {func(s *system) { s.mistake = func(p Position) (bool, bool) { return p.Seq != 7, true } }, "the database has 19 positions of verify-"},
-		"one is stored twice":     {func(s *system) { s.twice = 7 }, "the database has 21 positions of verify-"},
+		"one is not stored":   {func(s *system) { s.mistake = func(p Position) (bool, bool) { return p.Seq != 7, true } }, "the database has 19 positions of verify-"},
+		"one is stored twice": {func(s *system) { s.twice = 7 }, "the database has 21 positions of verify-"},
+		"one is another's copy": {func(s *system) {
+			s.twice, s.mistake = 8, func(p Position) (bool, bool) { return p.Seq != 7, true }
+		}, ", 19 of them different, instead of 20"},
+		"one is not listed":       {func(s *system) { s.unlisted = 20 }, "the API has position 20 of verify-"},
+		"none is listed":          {func(s *system) { s.lostPath = "/api/positions/verify-" }, "answers with 502"},
 		"one is not acknowledged": {func(s *system) { s.mistake = func(p Position) (bool, bool) { return true, p.Seq != 7 } }, "19 of 20 positions of verify-"},
 		"nothing is connected":    {func(s *system) { s.mistake = func(Position) (bool, bool) { return false, false } }, "the first position of verify-"},
 		"the API does not answer": {func(s *system) { s.lostPath = "/api/positions/count" }, "answers with 502"},
@@ -327,11 +354,16 @@ func TestFlowBeforeTheBackend(t *testing.T) {
 func TestReboot(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
+	s.Settings.Reboot.Seconds = 0 // the default
 	found, err := s.Check(t.Context(), Reboot)
 	must.Do(t, err)
 	if !strings.Contains(found, "acknowledged positions are in the database, each once; prod-backend was away for ") || !strings.HasSuffix(found, "of which the broker had acknowledged and lost 0") {
 		t.Errorf("got %s", found)
 	}
+	if !strings.Contains(s.said.String(), "prod-backend: away after ") {
+		t.Errorf("it says %s", s.said)
+	}
+	soon.Wait(t, "the device disconnects", func() bool { return s.devices() == 0 })
 	for name, c := range map[string]struct {
 		change func(*system)
 		want   string
@@ -353,6 +385,20 @@ func TestReboot(t *testing.T) {
 			s.Settings.Reboot.Seconds = 1
 			s.Cut = func(context.Context, string) error { s.powerCut(0); return nil }
 		}, "the system is not back: "},
+		"it stores nothing any more": {func(s *system) {
+			s.Settings.Reboot.Seconds = 1
+			s.Cut = func(context.Context, string) error {
+				s.lock.Lock()
+				s.mistake = func(Position) (bool, bool) { return false, false }
+				s.lock.Unlock()
+				s.powerCut(2)
+				return nil
+			}
+		}, "the system was not back within 1s: it stores nothing that is published"},
+		"the broker does not come back": {func(s *system) {
+			s.Settings.Reboot.Seconds = 1
+			s.Cut = func(context.Context, string) error { s.stopBroker(); return nil }
+		}, "connect to the broker example.com:"},
 		"nothing is rebooted": {func(s *system) {
 			s.Settings.Reboot.Seconds = 1
 			s.Cut = func(context.Context, string) error { return nil }
@@ -373,6 +419,111 @@ func TestReboot(t *testing.T) {
 	}
 }
 
+// A device sends again what the broker had and lost, and what comes before the backend is connected to the broker again.
+func TestRebootLoses(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	lost, cut, connected := make(chan struct{}), false, true
+	missed := map[int]int{}
+	s.mistake = func(p Position) (store, acknowledge bool) {
+		switch {
+		case !cut && p.Seq == 3:
+			return false, false
+		case !cut && p.Seq == 4: // so the broker has acknowledged position 3
+			close(lost)
+		case cut && !connected:
+			missed[p.Seq]++
+			connected = missed[p.Seq] == 2
+		}
+		return connected, connected
+	}
+	s.Cut = func(context.Context, string) error {
+		<-lost
+		s.powerCut(2)
+		s.lock.Lock()
+		defer s.lock.Unlock()
+		cut, connected = true, false
+		return nil
+	}
+	found, err := s.Check(t.Context(), Reboot)
+	must.Do(t, err)
+	if !strings.HasSuffix(found, "of which the broker had acknowledged and lost 1") || len(missed) < 2 {
+		t.Errorf("missed %v, and then %s", missed, found)
+	}
+}
+
+// A device publishes until it is stopped, knows how often it sent a position again, and sends in order.
+func TestTracker(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	device, err := s.newTracker(t.Context(), *s.Settings.Flow, deviceName())
+	must.Do(t, err)
+	client, err := device.connect()
+	must.Do(t, err)
+	defer client.Disconnect(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.mistake = func(p Position) (store, acknowledge bool) {
+		if p.Seq == 3 {
+			cancel()
+		}
+		return true, p.Seq != 2
+	}
+	err = device.publishFor(ctx, client, time.Hour)
+	if sent, again, _ := device.counts(); !errors.Is(err, context.Canceled) || sent < 3 || again != 0 {
+		t.Errorf("%d are sent, %d again: %v", sent, again, err)
+	}
+	must.Do(t, device.resend(client))
+	if _, again, _ := device.counts(); again < 1 {
+		t.Errorf("position 2 is sent again %d times", again)
+	}
+	device = &tracker{sent: map[int]Position{}}
+	for range 50 {
+		p := device.next()
+		device.sent[p.Seq] = p
+	}
+	if list := device.waiting(); len(list) != 50 || !slices.IsSortedFunc(list, func(a, b Position) int { return a.Seq - b.Seq }) {
+		t.Errorf("got %v", list)
+	}
+}
+
+// A position that nobody stores is sent again each second, until the patience ends.
+func TestFirstAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &system{t: t, rows: map[string][]Position{}}
+		s.startBroker()
+		defer s.stopBroker()
+		var times []time.Time
+		s.mistake = func(Position) (store, acknowledge bool) {
+			times = append(times, time.Now())
+			return false, false
+		}
+		r, _, _ := testkit.Quiet(t, run.Command{Name: "verify"})
+		r.Credentials = map[string]string{"PASSWORD": "password-of-the-tracker"}
+		v := &Verifier{Run: r, Settings: &environment.Verify{}}
+		device, err := v.newTracker(t.Context(), environment.FlowCheck{Broker: "example.com:8883", User: "tracker", Credential: "PASSWORD"}, deviceName())
+		must.Do(t, err)
+		device.options.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() { _ = s.broker.EstablishConnection("tls", theirs) }()
+			return ours, nil
+		})
+		client, err := device.connect()
+		must.Do(t, err)
+		defer client.Disconnect(100)
+		must.Fail(t, device.first(t.Context(), client, 10*time.Second), "was not acknowledged as stored within 10s")
+		if len(times) < 9 {
+			t.Errorf("it is sent at %v", times)
+		}
+		for i, at := range times[1:] {
+			if at.Sub(times[i]) < time.Second {
+				t.Errorf("it is sent at %v", times)
+				break
+			}
+		}
+	})
+}
+
 // All the checks run, also after one that failed, and the result has each.
 func TestAll(t *testing.T) {
 	t.Parallel()
@@ -382,6 +533,9 @@ func TestAll(t *testing.T) {
 	err := s.All(t.Context(), []string{HTTPS, Flow})
 	if err == nil || err.Error() != "1 of 2 checks failed: flow" {
 		t.Errorf("got %v", err)
+	}
+	if !strings.Contains(s.said.String(), "https …") {
+		t.Errorf("it says %s", s.said)
 	}
 	if n := len(s.Result.Checks); n != 2 || s.Result.Checks[0].Status != "passed" || s.Result.Checks[1].Status != "failed" {
 		t.Errorf("got %+v", s.Result.Checks)
