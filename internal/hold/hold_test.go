@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -62,6 +63,22 @@ func TestHoldLost(t *testing.T) {
 					t.Errorf("it ends by %v", cause)
 				}
 				must.Do(t, h.End(t.Context(), true))
+
+				// The work may have ended well all the same, or with this error.
+				for _, told := range []bool{false, true} {
+					d := testkit.NewInMemory(t)
+					err := Replace(t.Context(), subject(d), "", func(working context.Context, h *Hold, _ Others) (bool, error) {
+						must.Do(t, c.lost(d, h.Lock.ID))
+						<-working.Done()
+						if told {
+							return true, Stopped(working)
+						}
+						return true, nil
+					})
+					if n := strings.Count(fmt.Sprint(err), c.want.Error()); !errors.Is(err, c.want) || n != 1 {
+						t.Errorf("it ends with %v", err)
+					}
+				}
 			})
 		})
 	}
@@ -335,5 +352,16 @@ func TestGiveBack(t *testing.T) {
 	must.Do(t, h.End(t.Context(), true))
 	if id := d.LockID(); id != "laptop" {
 		t.Errorf("the lock is %q", id)
+	}
+}
+
+// What is known of a run's files and of its identity follows its name.
+func TestOrigin(t *testing.T) {
+	for want, run := range map[string]journal.Header{
+		"": {}, " of commit abc": {Commit: "abc"}, " by age1x": {Who: "age1x"}, " of commit abc by age1x": {Commit: "abc", Who: "age1x"},
+	} {
+		if got := Origin(journal.Run{Header: run}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -121,10 +121,13 @@ func RefuseUsed(ctx context.Context, s Subject) error {
 		return nil
 	}
 	o, err := RunsOn(ctx, s)
-	if err == nil && len(o.Live) > 0 {
-		err = inUse(s, o.Live[0])
+	if err != nil {
+		return err
 	}
-	return err
+	if len(o.Live) > 0 {
+		return inUse(s, o.Live[0])
+	}
+	return nil
 }
 
 func inUse(s Subject, run journal.Run) error {

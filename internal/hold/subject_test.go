@@ -1,9 +1,12 @@
 package hold
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"slipway/internal/environment"
@@ -70,13 +73,30 @@ func TestRefuseBeside(t *testing.T) {
 				}
 				return
 			}
-			if err := RefuseBeside(t.Context(), Hosts(d.Run)); c.hosts != "" {
-				must.Refuse(t, err, c.hosts, c.hint)
-			} else {
-				must.Do(t, err)
+			worked := false
+			for _, begin := range []func() error{
+				func() error { return RefuseBeside(t.Context(), Hosts(d.Run)) },
+				func() error {
+					return Resume(t.Context(), Hosts(d.Run), func(context.Context, *Hold, Others) (bool, error) { worked = true; return true, nil })
+				},
+			} {
+				if err := begin(); c.hosts != "" {
+					must.Refuse(t, err, c.hosts, c.hint)
+				} else {
+					must.Do(t, err)
+				}
+			}
+			d.Key = onHosts
+			if worked != (c.hosts == "") || d.LockID() != "" || len(journalsOf(d)) > 0 {
+				t.Errorf("it works: %v, and leaves the lock %q and %q", worked, d.LockID(), journalsOf(d))
 			}
 		})
 	}
+}
+
+// journalsOf are the journals on the desk's key alone.
+func journalsOf(d *testkit.Desk) []string {
+	return slices.DeleteFunc(d.Journals(), func(key string) bool { return strings.HasPrefix(key, "journal/") })
 }
 
 // A layer is not changed while the nodes of a cluster are, nor the other way round. An interrupted change of
