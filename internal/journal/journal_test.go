@@ -122,6 +122,28 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// Of journals that are sealed to others, it is known that their runs are active. Who has to read them is told which
+// one cannot be read.
+func TestSealedToOthers(t *testing.T) {
+	p := newPlace(t)
+	p.open(net, "one")
+	p.open(net, "two")
+	other := newPlace(t).identity
+	runs, err := Seen(t.Context(), p.Store, other, net)
+	must(t, err)
+	if len(runs) != 2 {
+		t.Fatalf("got %+v", runs)
+	}
+	for _, r := range runs {
+		if !r.Sealed || r.Over() || !r.Live(time.Hour) {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if _, err := Runs(t.Context(), p.Store, other, net); !errors.Is(err, secrets.ErrOthers) || !strings.HasPrefix(err.Error(), "read the journal of run one: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A run is active from its first object on, and each way to end it leaves the right marks.
 func TestRun(t *testing.T) {
 	p := newPlace(t)
