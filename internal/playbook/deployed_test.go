@@ -79,7 +79,7 @@ func TestSinceUnknown(t *testing.T) {
 	s, d := onDesk(t)
 	d.Repository = t.TempDir()
 	d.Environment = &environment.Environment{Name: "test", Deploy: &environment.Deploy{Playbook: "site.yml"}}
-	for _, record := range []string{"no JSON", `{"version":2,"run":"x"}`} {
+	for _, record := range []string{"no JSON", `{"version":2,"run":"x"}`, `{"version":1,"files":[]}`} {
 		must.Do(t, d.Store.Write(t.Context(), "test/deployed.json", []byte(record)))
 		if got, err := Since(t.Context(), d.Run); got != nil || err != nil {
 			t.Errorf("%s: %+v, %v", record, got, err)
@@ -88,6 +88,15 @@ func TestSinceUnknown(t *testing.T) {
 	if !strings.Contains(said(d), "note: it is unknown how the playbook differs from the deployed one: test/deployed.json") {
 		t.Errorf("it says %q", said(d))
 	}
+	must.Do(t, d.Store.Write(t.Context(), "test/deployed.json", []byte(`{"version":1}`)))
+	d.Environment.Deploy = nil
+	must.Do(t, Forget(t.Context(), d.Run))
+	if got, err := Since(t.Context(), d.Run); got != nil || err != nil {
+		t.Errorf("without a playbook: %+v, %v", got, err)
+	}
+	_, err := d.Store.Read(t.Context(), "test/deployed.json")
+	must.Do(t, err)
+	d.Environment.Deploy = &environment.Deploy{Playbook: "site.yml"}
 	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
 	if got, err := Since(t.Context(), d.Run); err == nil {
 		t.Errorf("a store that refuses: %+v", got)
@@ -100,6 +109,7 @@ func TestSinceUnknown(t *testing.T) {
 	if got, err := Since(t.Context(), d.Run); got != nil || err != nil {
 		t.Errorf("without a store: %+v, %v", got, err)
 	}
+	must.Do(t, Forget(t.Context(), d.Run))
 }
 
 func said(d *testkit.Desk) string { return d.Stderr.(*bytes.Buffer).String() }

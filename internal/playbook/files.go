@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -131,10 +130,6 @@ func (s *Site) disconnect(ctx context.Context) {
 	defer cancel()
 	for _, socket := range sockets {
 		cmd := confine.Command(ctx, "ssh", "-F", "none", "-o", "ControlPath="+socket, "-O", "exit", "none")
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.Path("home")}
-		var exit *exec.ExitError
-		if err := confine.Run(cmd); err != nil && !errors.As(err, &exit) {
-			return // there is no ssh, or no time
-		}
+		_ = confine.Run(cmd) // the connection may have ended already
 	}
 }

@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -63,20 +64,26 @@ func TestJudge(t *testing.T) {
 		printed            string
 		status, want, hint string
 	}{
-		"done":         {done: began(map[string]*ansible.Stats{"a": {OK: 1}})},
-		"rescued":      {done: began(map[string]*ansible.Stats{"a": {OK: 1, Rescued: 1}}, failure("a", false, "x"))},
-		"not parsed":   {done: &ansible.Record{}, code: 4, printed: "[WARNING]: old\n[ERROR]: YAML parsing failed: x\nOrigin: y", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: x", hint: "$EDITOR ansible/playbooks/site.yml"},
-		"no task":      {done: &ansible.Record{Play: "Site"}, code: 4, printed: "[ERROR]: YAML parsing failed: in a file of group_vars", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: in a file of group_vars", hint: "$EDITOR ansible/playbooks/site.yml"},
-		"interrupted":  {done: began(nil), code: ansible.ExitInterrupted, status: "interrupted", want: `the deploy was interrupted in the task "docker : Install" of the play "Site"`, hint: "dagger call deploy --env=prod"},
-		"no hosts":     {done: &ansible.Record{}, code: 0},
-		"unknown":      {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 250, printed: "ERROR! Unexpected", status: "", want: `ansible-playbook ended with code 250 in the task "docker : Install" of the play "Site": Unexpected`},
-		"raw results":  {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 2, printed: "{\"diff\": \"a secret\"}\nIt broke", status: "", want: `of the play "Site": It broke`},
-		"malformed":    {done: malformed, status: "", want: "ansible-playbook reported 2 results in an unknown form, so what they changed is not known"},
-		"a task":       {done: began(map[string]*ansible.Stats{"a": {Failed: 1}, "b": {OK: 1}}, failure("a", false, "Validation failed:\nx is missing\nmore")), code: 2, status: "failed", want: `1 of 2 hosts did not get to the end: a is stopped in the task "docker : Install" (ansible/x.yml:3): Validation failed: x is missing`, hint: "dagger call deploy --env=prod --limit=a"},
-		"a host":       {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "No route to host")), code: 4, status: "unreachable", want: `1 of 1 host did not get to the end: a is unreachable in the task "docker : Install" (ansible/x.yml:3): No route to host`, hint: "dagger call ssh --env=prod --host=a"},
-		"both":         {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}, "b": {Failed: 1}}, failure("a", true, "gone"), failure("b", false, "no")), code: 6, status: "failed", want: "2 of 2 hosts did not get to the end: a is unreachable", hint: "dagger call deploy --env=prod --limit=b"},
-		"another key":  {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "@@@@\nHost key verification failed.")), code: 4, status: "unreachable", want: "the host key does not match"},
-		"a wrong key":  {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "x: Permission denied (publickey).")), code: 4, status: "unreachable", want: "the host does not accept the SSH key"},
+		"done":        {done: began(map[string]*ansible.Stats{"a": {OK: 1}})},
+		"rescued":     {done: began(map[string]*ansible.Stats{"a": {OK: 1, Rescued: 1}}, failure("a", false, "x"))},
+		"not parsed":  {done: &ansible.Record{}, code: 4, printed: "[WARNING]: old\n[ERROR]: YAML parsing failed: x\nOrigin: y", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: x", hint: "$EDITOR ansible/playbooks/site.yml"},
+		"no task":     {done: &ansible.Record{Play: "Site"}, code: 4, printed: "[ERROR]: YAML parsing failed: in a file of group_vars", status: "refused", want: "ansible cannot run the playbook site.yml: YAML parsing failed: in a file of group_vars", hint: "$EDITOR ansible/playbooks/site.yml"},
+		"interrupted": {done: began(nil), code: ansible.ExitInterrupted, status: "interrupted", want: `the deploy was interrupted in the task "docker : Install" of the play "Site"`, hint: "dagger call deploy --env=prod"},
+		"no hosts":    {done: &ansible.Record{}, code: 0},
+		"unknown":     {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 250, printed: "ERROR! Unexpected", status: "", want: `ansible-playbook ended with code 250 in the task "docker : Install" of the play "Site": Unexpected`},
+		"raw results": {done: began(map[string]*ansible.Stats{"a": {OK: 1}}), code: 2, printed: "{\"diff\": \"a secret\"}\nIt broke", status: "", want: `of the play "Site": It broke`},
+		"malformed":   {done: malformed, status: "", want: "ansible-playbook reported 2 results in an unknown form, so what they changed is not known"},
+		"a task":      {done: began(map[string]*ansible.Stats{"a": {Failed: 1}, "b": {OK: 1}}, failure("a", false, "Validation failed:\nx is missing\nmore")), code: 2, status: "failed", want: `1 of 2 hosts did not get to the end: a is stopped in the task "docker : Install" (ansible/x.yml:3): Validation failed: x is missing`, hint: "dagger call deploy --env=prod --limit=a"},
+		"a host":      {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "No route to host")), code: 4, status: "unreachable", want: `1 of 1 host did not get to the end: a is unreachable in the task "docker : Install" (ansible/x.yml:3): No route to host`, hint: "dagger call ssh --env=prod --host=a"},
+		"both":        {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}, "b": {Failed: 1}}, failure("a", true, "gone"), failure("b", false, "no")), code: 6, status: "failed", want: "2 of 2 hosts did not get to the end: a is unreachable", hint: "dagger call deploy --env=prod --limit=b"},
+		"another key": {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "@@@@\nHost key verification failed.")), code: 4, status: "unreachable", want: "the host key does not match"},
+		"a wrong key": {done: began(map[string]*ansible.Stats{"a": {Unreachable: 1}}, failure("a", true, "x: Permission denied (publickey).")), code: 4, status: "unreachable", want: "the host does not accept the SSH key"},
+		"knew before": {done: began(map[string]*ansible.Stats{"c": {Failed: 1}}, failure("c", false, "no room")), code: 2, status: "failed", want: "(ansible/x.yml:3): no room"},
+		"and more": {done: func() *ansible.Record {
+			r := began(map[string]*ansible.Stats{"a": {Failed: 1}}, failure("a", false, "no room"))
+			r.Malformed = 1
+			return r
+		}(), code: 2, status: "failed", want: "1 of 1 host did not get to the end"},
 		"known before": {done: began(map[string]*ansible.Stats{"c": {Unreachable: 1}}, failure("c", true, "Connection closed")), code: 4, status: "unreachable", want: "the host key is revoked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,6 +100,10 @@ func TestJudge(t *testing.T) {
 				t.Fatalf("got %v, want %s", err, c.want)
 			}
 			e, ok := fault.Of(err)
+			// No event says what is wrong then.
+			if told := c.status == "refused" || c.status == ""; (told && c.code > 0) != (c.printed != "" && strings.Contains(s.Complaints.String(), c.printed)) {
+				t.Errorf("the console has %q", s.Complaints.String())
+			}
 			switch {
 			case ok != (c.status != ""):
 				t.Errorf("got %v", err)
@@ -100,6 +111,11 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %s and %s, want %s and %s", e.Kind, e.Hint, c.status, c.hint)
 			}
 		})
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := site(t).judge(stopped, began(nil), 2, nil, &output{}); !fault.Is(err, fault.Interrupted) {
+		t.Errorf("a run that was stopped: %v", err)
 	}
 	if err := site(t).judge(t.Context(), &ansible.Record{}, 0, errors.New("not started"), &output{}); err == nil || err.Error() != "not started" {
 		t.Errorf("got %v", err)
@@ -145,6 +161,11 @@ func TestOutput(t *testing.T) {
 		_, _ = o.Write([]byte(part))
 	}
 	o.line([]byte("between"))
+	whole := &output{}
+	_, _ = whole.Write([]byte("a\n"))
+	if got := whole.String(); got != "a" {
+		t.Errorf("got %q", got)
+	}
 	if got := o.String(); got != "a\nbb\nbetween\ncc" {
 		t.Errorf("got %q", got)
 	}
