@@ -39,7 +39,7 @@ func readDiffs(data json.RawMessage) []Diff {
 // indented returns a text as it is, and anything else as readable JSON.
 func indented(value json.RawMessage) string {
 	var text string
-	if len(value) == 0 || json.Unmarshal(value, &text) == nil {
+	if json.Unmarshal(value, &text) == nil {
 		return text
 	}
 	var any any

@@ -128,7 +128,7 @@ func (o Outcome) Reason() string {
 		message = fmt.Sprintf("it ended with code %s: %s", o.Code, said)
 	}
 	for _, text := range []string{message, o.Stderr, o.Module, o.Stdout} {
-		if text = strings.TrimSpace(text); text != "" && !strings.Contains(strings.Join(parts, "\n"), text) {
+		if text = strings.TrimSpace(text); !strings.Contains(strings.Join(parts, "\n"), text) {
 			parts = append(parts, text)
 		}
 	}
@@ -146,10 +146,10 @@ func (o Outcome) Label() string {
 	return "(item=" + o.Item + ")"
 }
 
-// plain returns a string as it is, and anything else as JSON.
+// plain returns a string as it is, null as an empty one, and anything else as JSON.
 func plain(value json.RawMessage) string {
 	var text string
-	if len(value) == 0 || string(value) == "null" || json.Unmarshal(value, &text) == nil {
+	if json.Unmarshal(value, &text) == nil {
 		return text
 	}
 	return string(value)
