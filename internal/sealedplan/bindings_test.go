@@ -23,8 +23,14 @@ func TestBindings(t *testing.T) {
 	for key, serial := range map[string]string{"test/net.tfstate": "3", "test/top.tfstate": "5"} {
 		must.Do(t, d.Store.Write(t.Context(), key, []byte(`{"serial":`+serial+`,"lineage":"line","encrypted_data":"x"}`)))
 	}
+	const digest = "@sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	d.PinsFile = filepath.Join(t.TempDir(), "pins.env")
+	must.Do(t, os.WriteFile(d.PinsFile, []byte("A=example.org/a:1"+digest+"\nB=example.org/b:2"+digest+"\n"), 0o600))
 	b, err := bind(t.Context(), d.Layer, d.source.Programs)
 	must.Do(t, err)
+	if len(b.Images) != 2 || b.Images["A"] != "example.org/a"+digest || b.Images["B"] != "example.org/b"+digest {
+		t.Errorf("got %v", b.Images)
+	}
 	if len(b.Upstream) != 1 || b.Upstream["net"].Serial != 3 || b.Inputs != d.Inputs || b.Tools["tofu"] == "" {
 		t.Errorf("%+v", b)
 	}

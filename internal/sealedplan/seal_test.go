@@ -40,11 +40,15 @@ func TestCheckSeal(t *testing.T) {
 			}
 			if err := c.o.Check(r); c.message != "" {
 				must.Refuse(t, err, c.message, c.hint)
-			} else if err != nil {
+			} else if err != nil || c.o.Programs == nil {
 				t.Error(err)
 			}
 		})
 	}
+	s := Sealer{Programs: func() (map[string]string, error) { return nil, errors.New("these") }}
+	must.Do(t, s.Check(&run.Run{}))
+	_, err := s.Programs()
+	must.Fail(t, err, "these")
 }
 
 const aPlan = "plan with values"

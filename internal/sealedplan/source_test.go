@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"slipway/internal/layer"
 	"slipway/internal/manifest"
 	"slipway/internal/must"
+	"slipway/internal/plan"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/state"
@@ -203,6 +205,70 @@ func TestVerifyFolderAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The plan is that of the digest which was reviewed, or any.
+func TestFind(t *testing.T) {
+	d := newPlanDesk(t)
+	d.withPlan(nil)
+	found, err := d.source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
+	must.Do(t, err)
+	if len(found.Layers) != 1 || found.Layers[0].RunID != "planner" || found.Digest != manifest.PlanDigest("test", []manifest.Part{{Layer: "test", Data: found.Layers[0].data}}) {
+		t.Errorf("got %+v", found)
+	}
+	d.source.Digest = found.Digest
+	_, err = d.source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
+	must.Do(t, err)
+	d.source.Digest = "sha256:" + strings.Repeat("1", 64)
+	_, err = d.source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
+	must.Refuse(t, err, "the plan of test, made by run planner at ", "dagger call plan --env=test --keep")
+	testkit.WithoutTofu(t)
+	d.source.Programs = nil
+	_, err = d.source.Find(t.Context(), d.Run, []*layer.Layer{d.Layer}, nil)
+	must.Fail(t, err, `exec: "tofu"`)
+}
+
+// What is no digest is refused before anything is read.
+func TestCheckDigest(t *testing.T) {
+	d := newPlanDesk(t)
+	for digest, want := range map[string]string{"": "", "sha256:" + strings.Repeat("a", 64): "", "sha256:a": `--digest is "sha256:a", which is not the digest of a plan`} {
+		if err := (&Source{Digest: digest}).CheckDigest(d.Run); want != "" {
+			must.Refuse(t, err, want, "dagger call plan --env=test --keep")
+		} else {
+			must.Do(t, err)
+		}
+	}
+}
+
+// A plan is applied by one run. One that did not start releases it.
+func TestClaim(t *testing.T) {
+	d := newPlanDesk(t)
+	p := Plan{Manifest: manifest.Manifest{RunID: "planner", Layer: "test"}}
+	release, err := d.source.Claim(t.Context(), d.Layer, p)
+	must.Do(t, err)
+	d.ID = "second"
+	_, err = d.source.Claim(t.Context(), d.Layer, p)
+	must.Refuse(t, err, `the plan of test is being applied by run "me"`, "dagger call plan --env=test --keep")
+	must.Do(t, release(t.Context()))
+	release, err = d.source.Claim(t.Context(), d.Layer, p)
+	must.Do(t, err)
+	must.Do(t, release(t.Context()))
+	d.Fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return true }
+	if _, err := d.source.Claim(t.Context(), d.Layer, p); err == nil {
+		t.Error("a store that refuses gives the plan away")
+	}
+	d.Store = nil
+	release, err = d.source.Claim(t.Context(), d.Layer, p)
+	must.Do(t, err)
+	must.Do(t, release(t.Context()))
+}
+
+// What a plan deletes is what was reviewed.
+func TestRefuseLosses(t *testing.T) {
+	d := newPlanDesk(t)
+	p := Plan{Manifest: manifest.Manifest{Losses: []string{"a.b"}}}
+	must.Do(t, d.source.RefuseLosses(d.Layer, p, plan.Summary{Changes: []plan.Change{{Address: "a.b", Action: plan.Delete}}}))
+	must.Refuse(t, d.source.RefuseLosses(d.Layer, p, plan.Summary{}), "the plan of test deletes, replaces or forgets other resources", "dagger call plan --env=test --keep")
 }
 
 // A plan is applied with the very lock file that it was made with.
