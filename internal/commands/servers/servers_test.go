@@ -2,16 +2,18 @@ package servers
 
 import (
 	"bytes"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-json"
-
 	"slipway/internal/clouds"
+	"slipway/internal/hold"
+	"slipway/internal/journal"
 	"slipway/internal/machines"
 	"slipway/internal/must"
 	"slipway/internal/openstack"
+	"slipway/internal/run"
 	"slipway/internal/testkit"
 )
 
@@ -106,23 +108,24 @@ func TestServersFail(t *testing.T) {
 	}
 }
 
-// Servers and databases are known by their types, in the order of their addresses.
-func TestMachinesIn(t *testing.T) {
-	resource := func(kind string, values map[string]any) *tfjson.StateResource {
-		return &tfjson.StateResource{Type: kind, AttributeValues: values}
+// Without the states, no server is known. None is stopped while somebody works on the hosts, or on the nodes.
+func TestServersUnknown(t *testing.T) {
+	for _, command := range []run.Command{Start(), Stop(), Status()} {
+		t.Run(command.Name, func(t *testing.T) {
+			testkit.WithoutTofu(t)
+			d := testkit.New(t)
+			d.WithCode("")
+			must.NotStarted(t, command.Run(t.Context(), d.Opened()), "init")
+		})
 	}
-	servers, databases := machines.In(map[string]*tfjson.StateResource{
-		"a.two":  resource("openstack_compute_instance_v2", map[string]any{"id": "2", "name": "web"}),
-		"a.one":  resource("openstack_compute_instance_v2", map[string]any{"id": "1", "name": "db"}),
-		"b.data": resource("ovh_cloud_project_database", map[string]any{"id": "3", "description": "postgresql", "service_name": "project", "engine": "pg"}),
-		"c.net":  resource("openstack_networking_network_v2", map[string]any{"id": "4"}),
-	})
-	if want := []machines.Machine{{Address: "a.one", ID: "1", Name: "db"}, {Address: "a.two", ID: "2", Name: "web"}}; !slices.Equal(servers, want) {
-		t.Errorf("servers are %+v", servers)
-	}
-	if want := []machines.Machine{{Address: "b.data", ID: "3", Name: "postgresql", Project: "project", Engine: "pg"}}; !slices.Equal(databases, want) {
-		t.Errorf("databases are %+v", databases)
-	}
+	d := testkit.New(t)
+	d.Repository = t.TempDir()
+	must.Do(t, os.MkdirAll(filepath.Join(d.Repository, "environments/test"), 0o755))
+	d.Key = hold.Nodes(d.Run).Key
+	d.Other(journal.Header{ID: "you", Stage: "cluster-apply"})
+	must.Do(t, stop(t.Context(), d.Run, nil, nil, ""))
+	must.Do(t, os.WriteFile(filepath.Join(d.Repository, "environments/test/cluster.yaml"), nil, 0o600))
+	must.Refuse(t, stop(t.Context(), d.Run, nil, nil, ""), "the nodes of test are in use by run you (cluster-apply", "dagger call unlock --env=test")
 }
 
 // Databases are shown as OVH has them.
