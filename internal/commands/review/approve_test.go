@@ -10,10 +10,66 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"slipway/internal/approval"
+	"slipway/internal/fault"
+	"slipway/internal/layer"
 	"slipway/internal/must"
+	"slipway/internal/plan"
 	"slipway/internal/sealedplan"
 	"slipway/internal/testkit"
+	"slipway/internal/workspace"
 )
+
+// A reviewer signs the plan that has the digest. Whatever is missing for that is refused.
+func TestApprove(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	must.Do(t, err)
+	block, err := ssh.MarshalPrivateKey(private, "")
+	must.Do(t, err)
+	public, err := ssh.NewPublicKey(private.Public())
+	must.Do(t, err)
+	folder := t.TempDir()
+	key := filepath.Join(folder, "key")
+	must.Do(t, os.WriteFile(key, pem.EncodeToMemory(block), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "tofu"), []byte("is not started"), 0o700))
+	t.Setenv("PATH", folder)
+
+	d := testkit.New(t)
+	d.WithCode("")
+	r := d.Opened()
+	layers, err := layer.All(r)
+	must.Do(t, err)
+	must.Do(t, workspace.Folder(r).Make("plans", "repository"))
+	must.Do(t, workspace.Folder(r).Write(workspace.Inside(r, layers[0].PlanFile()), []byte("a plan")))
+	sealer := sealedplan.Sealer{Keep: true, Lifetime: lifetime}
+	must.Do(t, sealer.Check(r))
+	must.Do(t, sealer.Seal(t.Context(), layers[0], plan.Summary{}, ""))
+	digest, other := sealer.Digest(r), "sha256:"+strings.Repeat("1", 64)
+	none := filepath.Join(folder, "none")
+	by := func(digest, key string) error {
+		return approve(t.Context(), r, approveOptions{plan: sealedplan.Source{Digest: digest}, signature: none, signingKey: key})
+	}
+	must.Refuse(t, by(digest, key), "environment test names no reviewers", "$EDITOR environments/test/environment.yaml")
+	_, stranger, err := ed25519.GenerateKey(nil)
+	must.Do(t, err)
+	strange, err := ssh.NewPublicKey(stranger.Public())
+	must.Do(t, err)
+	r.Environment.Approvers = []approval.Reviewer{{Name: "bob", Key: strange}}
+	must.Refuse(t, by(digest, key), "the signature is not accepted", "dagger call approve --env=test --digest="+digest)
+	r.Environment.Approvers = append(r.Environment.Approvers, approval.Reviewer{Name: "alice", Key: public})
+	must.Refuse(t, by("", key), "no digest was given", "dagger call plan --env=test --keep")
+	must.Refuse(t, by("sha256:1", key), "which is not the digest of a plan", "")
+	must.Refuse(t, by(other, key), "has the digest "+digest, "")
+	must.Refuse(t, by(digest, none), "neither a key nor a signature was given", "")
+	must.Do(t, by(digest, key))
+	if text := r.Report.Masked(func(text string) string { return text }); !strings.Contains(text, "test: the plan "+digest+" is approved by alice; next: dagger call apply --env=test --digest="+digest+"\n") {
+		t.Errorf("it says %s", text)
+	}
+	must.Do(t, os.WriteFile(filepath.Join(r.Repository, "environments/test/cluster.yaml"), []byte("x"), 0o600))
+	if err := by(digest, key); !fault.Is(err, fault.Refused) || !strings.Contains(err.Error(), "cluster.yaml") {
+		t.Errorf("with a cluster that cannot be read: %v", err)
+	}
+}
 
 // A signature is taken as it is, or made with a key that is then masked.
 func TestSignatureOf(t *testing.T) {
