@@ -40,12 +40,9 @@ func (s side) at(name string) side {
 	return side{children[name], at(s.marks, name)}
 }
 
+// element returns one of the elements of a list.
 func (s side) element(i int) side {
-	elements, _ := s.value.([]any)
-	if i >= len(elements) {
-		return side{}
-	}
-	return side{elements[i], elementOf(s.marks, i)}
+	return side{s.value.([]any)[i], elementOf(s.marks, i)}
 }
 
 // elementOf returns the mark, true or a tree, of an element of the marked value.
@@ -103,9 +100,9 @@ func (c *comparison) compare(p place, before, after side, unknown any) {
 	_, listBefore := before.value.([]any)
 	_, listAfter := after.value.([]any)
 	switch {
-	case (mapBefore || before.value == nil) && (mapAfter || after.value == nil) && (mapBefore || mapAfter):
+	case (mapBefore || before.value == nil) && (mapAfter || after.value == nil):
 		c.maps(p, before, after, unknown)
-	case (listBefore || before.value == nil) && (listAfter || after.value == nil) && (listBefore || listAfter):
+	case (listBefore || before.value == nil) && (listAfter || after.value == nil):
 		c.lists(p, before, after, unknown)
 	default:
 		c.scalars(p, before, after)
@@ -194,10 +191,9 @@ func (c *comparison) replaced(p place, before, after side, gone, came []int) {
 	}
 	v := Value{Path: p.shown, Added: added, Removed: removed}
 	for _, list := range []*[]string{&v.Added, &v.Removed} {
-		if n := len(*list); n > mostElements {
-			v.More += n - mostElements
-			*list = (*list)[:mostElements]
-		}
+		shown := min(len(*list), mostElements)
+		v.More += len(*list) - shown
+		*list = (*list)[:shown]
 	}
 	if v.HasValue() {
 		c.add(v)
@@ -244,11 +240,9 @@ func (c *comparison) elements(p place, of side, places []int) (texts []string, o
 // element writes one element; of an object, only what has rules.
 func (c *comparison) element(p place, of side) (text string, ok bool) {
 	object, isObject := of.value.(map[string]any)
-	if of.marks == true || !isObject && marksAny(of.marks) {
-		return "", false
-	}
 	if !isObject {
-		return written(p.rule, of.value)
+		text, ok = written(p.rule, of.value)
+		return text, ok && !marksAny(of.marks)
 	}
 	var parts []string
 	for key := range object {

@@ -36,7 +36,9 @@ func lines(values []Value) string {
 
 // Values of attributes on the list are shown; values of others are not.
 func TestValues(t *testing.T) {
-	long, elements := strings.Repeat("a", longestValue), strings.TrimSuffix(strings.Repeat(`"x",`, 25), ",")
+	long := strings.Repeat("a", longestValue)
+	elements := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"x",`, n), ",") }
+	digits := strings.Repeat("1", longestValue)
 	for name, c := range map[string]struct {
 		change string // of a t, whose a, b.c and e.f.g are on the list
 		want   string
@@ -53,6 +55,8 @@ func TestValues(t *testing.T) {
 		"as long as may be":         {`"before":{"a":"x"},"after":{"a":"` + long + `"}`, "a: x → " + long + "\n", ""},
 		"too long":                  {`"before":{"a":"` + long + `a"},"after":{"a":"x"}`, "", ""},
 		"a number that is too long": {`"before":{"a":1},"after":{"a":1` + strings.Repeat("0", longestValue) + `}`, "", ""},
+		"a number as long as can":   {`"before":{"a":1},"after":{"a":` + digits + `}`, "a: 1 → " + digits + "\n", ""},
+		"a tree of marks before":    {`"before":{"a":"x"},"after":{"a":"y"},"before_sensitive":{"a":{"b":true}}`, "", ""},
 		"sensitive before":          {`"before":{"a":"x"},"after":{"a":"y"},"before_sensitive":{"a":true}`, "", ""},
 		"sensitive after":           {`"before":{"a":"x"},"after":{"a":"y"},"after_sensitive":{"a":true}`, "", ""},
 		"a tree of marks":           {`"before":{"a":"x"},"after":{"a":"y"},"after_sensitive":{"a":{"b":true}}`, "", ""},
@@ -68,32 +72,69 @@ func TestValues(t *testing.T) {
 		"an element that is too long":   {`"before":{"a":["x"]},"after":{"a":["` + long + `a"]}`, "", ""},
 		"an element that comes later":   {`"before":{"a":["x"]},"after":{"a":["x",null]},"after_unknown":{"a":[false,true]}`, "", ""},
 		"an element that changes later": {`"before":{"z":["x","y"]},"after":{"z":["x",null]},"after_unknown":{"z":[false,true]}`, "", "z"},
-		"many elements":                 {`"before":{"a":[]},"after":{"a":[` + elements + `]}`, "a" + strings.Repeat(" +x", 20) + " and 5\n", ""},
+		"many elements":                 {`"before":{"a":[]},"after":{"a":[` + elements(25) + `]}`, "a" + strings.Repeat(" +x", 20) + " and 5\n", ""},
+
+		"in place":                  {`"before":{"a":["x"]},"after":{"a":["y"]}`, "a +y -x\n", ""},
+		"elements, none after":      {`"before":{"a":["x"]},"after":{"a":null}`, "a -x\n", ""},
+		"fewer marks than elements": {`"before":{"a":["x"]},"after":{"a":["x","y"]},"after_sensitive":{"a":[false]}`, "a +y\n", ""},
+		"one of two is too long":    {`"before":{"a":["` + long + `a"]},"after":{"a":["x","y"]}`, "", ""},
+		"as many as are compared":   {`"before":{"a":[` + elements(mostCompared) + `]},"after":{"a":["y"]}`, "a +y" + strings.Repeat(" -x", 20) + " and 180\n", ""},
+		"more than are compared":    {`"before":{"a":[` + elements(mostCompared+1) + `]},"after":{"a":["y"]}`, "", ""},
+		"as many, after":            {`"before":{"a":["y"]},"after":{"a":[` + elements(mostCompared) + `]}`, "a" + strings.Repeat(" +x", 20) + " -y and 180\n", ""},
+		"more, after":               {`"before":{"a":["y"]},"after":{"a":[` + elements(mostCompared+1) + `]}`, "", ""},
 
 		"a map":                   {`"before":{"a":{"x":"1","y":"2","s p":"1"}},"after":{"a":{"x":"1","y":"3","s p":"2"}}`, "a[\"s p\"]: 1 → 2\na.y: 2 → 3\n", ""},
 		"a key that comes":        {`"before":{"a":{}},"after":{"a":{"x":"1"}}`, "a.x: null → 1\n", ""},
 		"a key for secrets":       {`"before":{"a":{"password":"1","x":"1"}},"after":{"a":{"password":"2","x":"2"}}`, "a.x: 1 → 2\na\n", ""},
 		"a key that is sensitive": {`"before":{"a":{"s":"8","x":"1"}},"after":{"a":{"s":"9","x":"2"}},"before_sensitive":{"a":{"s":true}},"after_sensitive":{"a":{"s":true}}`, "a.x: 1 → 2\na\n", ""},
+		"a map, none before":      {`"before":{"a":null},"after":{"a":{"x":"1"}}`, "a.x: null → 1\n", ""},
+		"a map, none after":       {`"before":{"a":{"x":"1"}},"after":{"a":null}`, "a.x: 1 → null\n", ""},
+		"a key known later":       {`"before":{"a":{"x":{"k":"1"}}},"after":{"a":{"x":{"k":"1"}}},"after_unknown":{"a":{"x":{"id":true}}}`, "", "a"},
+		"a list in a map":         {`"before":{"a":{}},"after":{"a":{"x":["1"]}}`, "", ""},
+		"no list in a map":        {`"before":{"a":{"x":["1"]}},"after":{"a":{}}`, "", ""},
+		"the same, less secret":   {`"before":{"a":{"x":"1","y":{"k":"v"}}},"after":{"a":{"x":"2","y":{"k":"v"}}},"before_sensitive":{"a":{"y":{"k":true}}}`, "a.x: 1 → 2\na\n", ""},
+		"the same, more secret":   {`"before":{"a":{"x":"1","y":{"k":"v"}}},"after":{"a":{"x":"2","y":{"k":"v"}}},"after_sensitive":{"a":{"y":{"k":true}}}`, "a.x: 1 → 2\na\n", ""},
+		"the same after a secret": {`"before":{"a":{"h":"8","x":"1","y":"v"}},"after":{"a":{"h":"9","x":"2","y":"v"}},"before_sensitive":{"a":{"h":true,"y":false}}`, "a.x: 1 → 2\na\n", ""},
 		"deeper than a map":       {`"before":{"a":{"x":{"y":"1"}}},"after":{"a":{"x":{"y":"2"}}}`, "", ""},
 
-		"nested":                    {`"before":{"b":[{"c":1,"d":1},{"c":2,"d":1}]},"after":{"b":[{"c":1,"d":1},{"c":3,"d":1}]}`, "b[1].c: 2 → 3\n", ""},
-		"nested, and more":          {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":3,"d":"2"}]}`, "b[0].c: 1 → 3\nb\n", ""},
-		"nested, not on the list":   {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":1,"d":"2"}]}`, "", ""},
-		"nested, a part later":      {`"before":{"b":[{"c":1,"id":"x"}]},"after":{"b":[{"c":2}]},"after_unknown":{"b":[{"id":true}]}`, "b[0].c: 1 → 2\n", "b"},
-		"nested, only later":        {`"before":{"b":[{"c":1,"id":"x"}]},"after":{"b":[{"c":1}]},"after_unknown":{"b":[{"id":true}]}`, "", "b"},
-		"blocks come and go":        {`"before":{"b":[{"c":1,"d":"1"},{"c":2,"d":"1"}]},"after":{"b":[{"c":3,"d":"1"}]}`, "b +{c: 3} -{c: 1} -{c: 2}\n", ""},
-		"blocks that look alike":    {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":9,"d":"9"},{"c":1,"d":"2"}]}`, "b +{c: 9}\nb\n", ""},
-		"a block that is sensitive": {`"before":{"b":[]},"after":{"b":[{"c":1}]},"after_sensitive":{"b":[{"c":true}]}`, "", ""},
-		"blocks with a part later":  {`"before":{"b":[]},"after":{"b":[{"c":1},{"c":2}]},"after_unknown":{"b":[{"id":true},{"id":true}]}`, "b +{c: 1} +{c: 2}\n", "b"},
-		"a block that comes later":  {`"before":{"b":[]},"after":{"b":[null]},"after_unknown":{"b":[true]}`, "", ""},
-		"a block of unknown parts":  {`"before":{"b":[]},"after":{"b":[{}]},"after_unknown":{"b":[{"c":true}]}`, "", ""},
-		"a block with a list":       {`"before":{"b":[]},"after":{"b":[{"c":["x","y"]}]}`, "b +{c: [x, y]}\n", ""},
+		"nested":                     {`"before":{"b":[{"c":1,"d":1},{"c":2,"d":1}]},"after":{"b":[{"c":1,"d":1},{"c":3,"d":1}]}`, "b[1].c: 2 → 3\n", ""},
+		"nested, and more":           {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":3,"d":"2"}]}`, "b[0].c: 1 → 3\nb\n", ""},
+		"nested, not on the list":    {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":1,"d":"2"}]}`, "", ""},
+		"nested, a part later":       {`"before":{"b":[{"c":1,"id":"x"}]},"after":{"b":[{"c":2}]},"after_unknown":{"b":[{"id":true}]}`, "b[0].c: 1 → 2\n", "b"},
+		"nested, only later":         {`"before":{"b":[{"c":1,"id":"x"}]},"after":{"b":[{"c":1}]},"after_unknown":{"b":[{"id":true}]}`, "", "b"},
+		"blocks come and go":         {`"before":{"b":[{"c":1,"d":"1"},{"c":2,"d":"1"}]},"after":{"b":[{"c":3,"d":"1"}]}`, "b +{c: 3} -{c: 1} -{c: 2}\n", ""},
+		"blocks that look alike":     {`"before":{"b":[{"c":1,"d":"1"}]},"after":{"b":[{"c":9,"d":"9"},{"c":1,"d":"2"}]}`, "b +{c: 9}\nb\n", ""},
+		"a block that is sensitive":  {`"before":{"b":[]},"after":{"b":[{"c":1}]},"after_sensitive":{"b":[{"c":true}]}`, "", ""},
+		"blocks with a part later":   {`"before":{"b":[]},"after":{"b":[{"c":1},{"c":2}]},"after_unknown":{"b":[{"id":true},{"id":true}]}`, "b +{c: 1} +{c: 2}\n", "b"},
+		"a block that comes later":   {`"before":{"b":[]},"after":{"b":[null]},"after_unknown":{"b":[true]}`, "", ""},
+		"a block of unknown parts":   {`"before":{"b":[]},"after":{"b":[{}]},"after_unknown":{"b":[{"c":true}]}`, "", ""},
+		"a block with a list":        {`"before":{"b":[]},"after":{"b":[{"c":["x","y"]}]}`, "b +{c: [x, y]}\n", ""},
+		"the same, and a part later": {`"before":{"b":[{"c":1}]},"after":{"b":[{"c":1}]},"after_unknown":{"b":[{"id":true}]}`, "", "b"},
+		"an earlier part later": {`"before":{"e":[{"id":"x"},{"f":[{"g":1}]}]},"after":{"e":[{},{"f":[{"g":1},{"g":2}]}]},"after_unknown":{"e":[{"id":true},{}]}`,
+			"e[1].f +{g: 2}\n", "e"},
+		"a block in another order": {`"before":{"e":[{"f":[{"g":1},{"g":2}]},{"f":[{"g":3}]}]},"after":{"e":[{"f":[{"g":2},{"g":1}]},{"f":[{"g":4}]}]}`,
+			"e[1].f[0].g: 3 → 4\ne\n", ""},
+		"a block with one to come": {`"before":{"e":[{"f":[]},{"f":[{"g":3}]}]},"after":{"e":[{"f":[null]},{"f":[{"g":4}]}]},"after_unknown":{"e":[{"f":[true]},{}]}`,
+			"e[1].f[0].g: 3 → 4\ne\n", ""},
+		"a block with too many": {`"before":{"e":[{"f":[` + elements(mostCompared+1) + `]},{"f":[{"g":3}]}]},"after":{"e":[{"f":[]},{"f":[{"g":4}]}]}`,
+			"e[1].f[0].g: 3 → 4\ne\n", ""},
+		"the first looks alike":     {`"before":{"b":[{"c":1,"d":"1"},{"c":5,"d":"1"}]},"after":{"b":[{"c":1,"d":"2"}]}`, "b -{c: 5}\nb\n", ""},
+		"a block that is secret":    {`"before":{"b":[]},"after":{"b":[{"c":1}]},"after_sensitive":{"b":[true]}`, "", ""},
+		"a block with a secret":     {`"before":{"b":[]},"after":{"b":[{"c":1,"d":"x"}]},"after_sensitive":{"b":[{"d":true}]}`, "b +{c: 1}\n", ""},
+		"a block as long as may be": {`"before":{"b":[]},"after":{"b":[{"c":"` + long[5:] + `"}]}`, "b +{c: " + long[5:] + "}\n", ""},
+		"a block that is too long":  {`"before":{"b":[]},"after":{"b":[{"c":"` + long[4:] + `"}]}`, "", ""},
+		"an element in it, too":     {`"before":{"b":[]},"after":{"b":[{"c":["` + long + `a"]}]}`, "", ""},
+		"a block with no list":      {`"before":{"b":[]},"after":{"b":[{"c":[]}]}`, "", ""},
+		"a block of many parts":     {`"before":{"m":[]},"after":{"m":[{"f":6,"e":5,"d":4,"c":3,"b":2,"a":1}]}`, "m +{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6}\n", ""},
 		"a single block":            {`"before":{"b":{"c":1}},"after":{"b":{"c":2}}`, "b.c: 1 → 2\n", ""},
 		"deeper":                    {`"before":{"e":[{"f":[{"g":1}]}]},"after":{"e":[{"f":[{"g":2}]}]}`, "e[0].f[0].g: 1 → 2\n", ""},
 		"another shape":             {`"before":{"a":"x"},"after":{"a":["x"]}`, "", ""},
+		"a list becomes text":       {`"before":{"a":["x"]},"after":{"a":"x"}`, "", ""},
+		"text becomes a map":        {`"before":{"a":"x"},"after":{"a":{"x":"1"}}`, "", ""},
+		"a map becomes text":        {`"before":{"a":{"x":"1"}},"after":{"a":"x"}`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _, err := Read(strings.NewReader(document(`{"address":"x","type":"t","change":{"actions":["update"],`+c.change+`}}`, "")), "t.a", "t.b.c", "t.e.f.g")
+			s, _, err := Read(strings.NewReader(document(`{"address":"x","type":"t","change":{"actions":["update"],`+c.change+`}}`, "")), "t.a", "t.b.c", "t.e.f.g", "t.m.a", "t.m.b", "t.m.c", "t.m.d", "t.m.e", "t.m.f")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,6 +145,41 @@ func TestValues(t *testing.T) {
 				t.Errorf("known later: %q, want %q", got, c.later)
 			}
 		})
+	}
+}
+
+// A value is looked for as deep as the bound says.
+func TestDeepValues(t *testing.T) {
+	for depth, want := range map[int]string{deepestValues: "a" + strings.Repeat(".k", deepestValues) + ": 1 → 2\n", deepestValues + 1: ""} {
+		nested := func(value string) string {
+			return `{"a":` + strings.Repeat(`{"k":`, depth) + value + strings.Repeat("}", depth) + "}"
+		}
+		change := `{"address":"x","type":"t","change":{"actions":["update"],"before":` + nested("1") + `,"after":` + nested("2") + `}}`
+		s, _, err := Read(strings.NewReader(document(change, "")), "t.a"+strings.Repeat(".k", depth))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, lines(s.Changes[0].Values)); diff != "" {
+			t.Errorf("%d levels (-want +got):\n%s", depth, diff)
+		}
+	}
+}
+
+// Of values that the mask would change, the names of the attributes are left, each once.
+func TestConcealed(t *testing.T) {
+	mask := func(text string) string { return strings.ReplaceAll(text, "canary", "***") }
+	values := []Value{
+		{Path: "a.x", New: "canary"}, {Path: "a.y", Added: []string{"canary"}}, {Path: "b", Removed: []string{"canary"}}, {Path: "b", New: "1"},
+		{Path: "c", Old: "canary", New: "1"}, {Path: "d", Added: []string{"1"}},
+	}
+	want := []Value{{Path: "a"}, {Path: "b"}, {Path: "b", New: "1"}, {Path: "c"}, {Path: "d", Added: []string{"1"}}}
+	if diff := cmp.Diff(want, Concealed(values, mask)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, v := range []Value{{Old: "1"}, {New: "1"}, {Added: []string{"1"}}, {Removed: []string{"1"}}} {
+		if !v.HasValue() {
+			t.Errorf("%+v has no value", v)
+		}
 	}
 }
 
