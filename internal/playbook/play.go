@@ -1,6 +1,7 @@
 package playbook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,13 +67,9 @@ func (s *Site) play(ctx context.Context, o Options) (*ansible.Record, error) {
 
 // start runs ansible-playbook. record, if it is not nil, gets an entry for each task.
 func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*ansible.Record, error) {
-	forks := s.Environment.Deploy.Forks
-	if forks == 0 {
-		forks = defaultForks
-	}
 	p := ansible.Playbook{
 		File: "playbooks/" + s.Environment.Deploy.Playbook, Inventory: s.Path(inventoryFile), Variables: []string{s.Path(variablesFile)},
-		Check: o.Check, Limit: o.Limit, Tags: o.Tags, Forks: forks, Verbose: o.Log == LogDebug,
+		Check: o.Check, Limit: o.Limit, Tags: o.Tags, Forks: cmp.Or(s.Environment.Deploy.Forks, defaultForks), Verbose: o.Log == LogDebug,
 	}
 	printed := &output{each: s.printer(o.Log)}
 	done := &ansible.Record{}
@@ -81,8 +78,8 @@ func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*a
 		code, err = s.runner(printed).Play(ctx, p, func(e ansible.Event) {
 			done.Add(e)
 			s.progress(e, done, o.Log)
-			if record != nil && done.Task != "" && (e.Kind == ansible.TaskStart || e.Kind == ansible.HandlerStart) {
-				record.Add(journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: s.Mask.String(done.Play + " / " + done.Task)})
+			if entry, ok := s.step(e, done); ok && record != nil {
+				record.Add(entry)
 			}
 		}, printed.line)
 		return err
@@ -91,6 +88,15 @@ func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*a
 }
 
 const defaultForks = 5
+
+// step returns the entry of the journal for an event that begins a task.
+func (s *Site) step(e ansible.Event, done *ansible.Record) (entry journal.Entry, ok bool) {
+	switch e.Kind {
+	case ansible.TaskStart, ansible.HandlerStart, ansible.HostStart:
+		return journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: s.Mask.String(done.Play + " / " + done.Task)}, true
+	}
+	return journal.Entry{}, false
+}
 
 // printer returns what is done with a line that is not an event.
 func (s *Site) printer(log string) func(string) {

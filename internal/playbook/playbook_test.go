@@ -146,6 +146,37 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// The journal has each task that begins, whatever the strategy of the play is, and nothing else.
+func TestStep(t *testing.T) {
+	s, done := site(t), &ansible.Record{}
+	done.Add(ansible.Event{Kind: ansible.PlayStart, Play: ansible.Named{Name: "Site"}})
+	for _, kind := range []string{ansible.TaskStart, ansible.HandlerStart, ansible.HostStart} {
+		e := ansible.Event{Kind: kind, Task: ansible.Named{Name: "docker : Install"}}
+		done.Add(e)
+		if entry, ok := s.step(e, done); !ok || entry.Kind != journal.Start || entry.Address != "Site / docker : Install" || entry.Time.IsZero() {
+			t.Errorf("%s: got %+v", kind, entry)
+		}
+	}
+	for _, kind := range []string{ansible.PlayStart, ansible.OK, ansible.Failed, ansible.Unreachable, ansible.Recap} {
+		if entry, ok := s.step(ansible.Event{Kind: kind}, done); ok {
+			t.Errorf("%s: got %+v", kind, entry)
+		}
+	}
+}
+
+// Of what Ansible prints besides its events, warnings are shown, and everything to find a mistake.
+func TestPrinter(t *testing.T) {
+	for log, want := range map[string]string{LogTasks: "[WARNING]: old\n", LogPlays: "[WARNING]: old\n", LogDebug: "[WARNING]: old\n<a> SSH\n"} {
+		r, _, shown := testkit.Quiet(t, run.Command{Name: "deploy"})
+		for _, line := range []string{"[WARNING]: old", "<a> SSH"} {
+			New(r).printer(log)(line)
+		}
+		if got := shown.String(); got != want {
+			t.Errorf("%s: got %q, want %q", log, got, want)
+		}
+	}
+}
+
 // What controls a terminal is removed with its parameters.
 func TestInset(t *testing.T) {
 	if got, want := inset("\x1b[2Kweb | \x1b[31mred\x1b[0m\n[2]\n"), "  web | red\n  [2]\n"; got != want {

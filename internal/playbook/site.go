@@ -2,6 +2,7 @@
 package playbook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -137,12 +138,8 @@ func (s *Site) own() (map[string]any, error) {
 	for _, p := range list {
 		pins[p.Name] = p.Reference()
 	}
-	serial := s.Environment.Deploy.Serial
-	if serial == "" {
-		serial = "100%"
-	}
 	return map[string]any{
-		"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": serial,
+		"slipway_environment": s.Env, "slipway_pins": pins, "slipway_serial": cmp.Or(s.Environment.Deploy.Serial, "100%"),
 		// Variables win over Ansible's environment. With these, nothing in ansible/ can switch off the check of the
 		// host keys.
 		"ansible_ssh_args": ansible.SSHArgs(s.Path(sshConfigFile)), "ansible_ssh_executable": "ssh",

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +18,9 @@ import (
 	"slipway/internal/ansible"
 	"slipway/internal/environment"
 	"slipway/internal/inventory"
+	"slipway/internal/journal"
 	"slipway/internal/must"
+	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
@@ -158,6 +162,76 @@ func TestFilesForAnsible(t *testing.T) {
 	d.Credentials[secrets.OperatorKey] = "canary"
 	_, err = s.serveKey()
 	must.Fail(t, err, "the SSH key cannot be used by an agent")
+}
+
+// A deploy is kept apart from others by the lock of the hosts, and its journal says of which files it is. A dry run
+// needs neither. Ansible itself is not here: the tests of whole commands run it.
+func TestDeployWithoutAnsible(t *testing.T) {
+	s, d, outputs := withHost(t)
+	must.Do(t, s.Add(d.Layer, outputs))
+	must.Do(t, s.Complete())
+	must.Do(t, os.MkdirAll(d.Path("repository/ansible"), 0o755))
+	t.Setenv("PATH", t.TempDir())
+	var own []journal.Run
+	d.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, d.Key+".tflock") {
+			var err error
+			own, err = journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
+			must.Do(t, err)
+		}
+		return false
+	}
+	const missing = `exec: "ansible-playbook": executable file not found`
+	done, err := s.Deploy(t.Context(), Options{Commit: "3f2a91c"})
+	must.Fail(t, err, missing)
+	if len(own) != 1 || own[0].Commit != "3f2a91c" || !strings.HasPrefix(own[0].Inputs, "sha256:") {
+		t.Errorf("its journal is %+v", own)
+	}
+	if done == nil || len(s.Result.Hosts) != 1 || s.Result.Hosts[0].Name != "gate" || s.Result.Hosts[0].Status != "skipped" {
+		t.Errorf("got %+v", s.Result.Hosts)
+	}
+	d.Interrupted(journal.Header{ID: "dead", Stage: "deploy"})
+	_, err = s.Deploy(t.Context(), Options{})
+	must.Fail(t, err, missing)
+	d.Says("run dead")
+	d.Other(journal.Header{ID: "you", Stage: "deploy"})
+	done, err = s.Deploy(t.Context(), Options{})
+	if must.Refuse(t, err, "run you (deploy", "dagger call deploy --env=test"); done != nil {
+		t.Errorf("it began: %+v", done)
+	}
+	_, err = s.Deploy(t.Context(), Options{Check: true})
+	must.Fail(t, err, missing)
+	if strings.Contains(said(d), "nothing keeps two deploys apart") {
+		t.Errorf("it says %s", said(d))
+	}
+	d.Store = nil
+	_, err = s.Deploy(t.Context(), Options{})
+	must.Fail(t, err, missing)
+	if !strings.Contains(said(d), "note: the state of test is not in a bucket, so nothing keeps two deploys apart") {
+		t.Errorf("it says %s", said(d))
+	}
+	d.Credentials[secrets.OperatorKey] = "canary"
+	_, err = s.Deploy(t.Context(), Options{})
+	must.Fail(t, err, "the SSH key cannot be used by an agent")
+	must.Do(t, os.RemoveAll(d.Path("repository")))
+	must.Do(t, os.WriteFile(d.Path("repository"), nil, 0o600))
+	if _, err := s.Deploy(t.Context(), Options{}); err == nil || strings.Contains(err.Error(), "SSH key") {
+		t.Errorf("without a folder for the inventory: %v", err)
+	}
+}
+
+// Why a host lets nobody in is found out before Ansible asks it.
+func TestDeployReaches(t *testing.T) {
+	s, d, outputs := withHost(t)
+	must.Do(t, s.Add(d.Layer, outputs))
+	must.Do(t, s.Complete())
+	must.Do(t, os.MkdirAll(d.Path("repository/ansible"), 0o755))
+	t.Setenv("PATH", t.TempDir())
+	_, key, _ := strings.Cut(bastion.New(t).Host.KnownHosts, " ")
+	s.Hosts[0].KnownHosts = "127.0.0.1 " + key // that of another host
+	if _, err := s.Deploy(t.Context(), Options{Check: true}); err == nil || !errors.Is(s.unreached["gate"], remote.ErrOtherKey) {
+		t.Errorf("got %v", s.unreached)
+	}
 }
 
 // Each connection that ssh keeps is ended, and ssh gets nothing of the runner's environment.
