@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"slipway/internal/environment"
+	"slipway/internal/hold"
+	"slipway/internal/journal"
 	"slipway/internal/machines"
 	"slipway/internal/must"
 	"slipway/internal/playbook"
@@ -62,6 +64,21 @@ func TestRebootIsConfirmed(t *testing.T) {
 	if err := verifySystem(stopped, r, "", ""); err == nil || strings.Contains(err.Error(), "protected") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// No power is cut while somebody works on the hosts, or if the servers are not known. That does not matter to the
+// other checks.
+func TestRebootIsAlone(t *testing.T) {
+	testkit.WithoutTofu(t)
+	d := testkit.New(t)
+	d.WithCode("")
+	r := d.Opened()
+	r.Environment.Verify = &environment.Verify{Roots: "gone.pem", HTTPS: &environment.HTTPSCheck{URL: "https://192.0.2.1"}, Reboot: &environment.RebootCheck{Host: "test-web"}}
+	must.NotStarted(t, verifySystem(t.Context(), r, "reboot", ""), "init")
+	d.Key = hold.Hosts(r).Key
+	d.Other(journal.Header{ID: "you", Stage: "deploy"})
+	must.Refuse(t, verifySystem(t.Context(), r, "reboot", ""), "the hosts of test are in use by run you (deploy", "dagger call unlock --env=test")
+	must.Fail(t, verifySystem(t.Context(), r, "https", ""), "1 of 1 checks failed: https")
 }
 
 // It is the server of that name whose power is cut, or none.
