@@ -78,9 +78,7 @@ func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*a
 		code, err = s.runner(printed).Play(ctx, p, func(e ansible.Event) {
 			done.Add(e)
 			s.progress(e, done, o.Log)
-			if entry, ok := s.step(e, done); ok && record != nil {
-				record.Add(entry)
-			}
+			s.record(record, e, done)
 		}, printed.line)
 		return err
 	})
@@ -89,13 +87,15 @@ func (s *Site) start(ctx context.Context, o Options, record *journal.Writer) (*a
 
 const defaultForks = 5
 
-// step returns the entry of the journal for an event that begins a task.
-func (s *Site) step(e ansible.Event, done *ansible.Record) (entry journal.Entry, ok bool) {
+// record adds a task that begins to the journal, if there is one.
+func (s *Site) record(to *journal.Writer, e ansible.Event, done *ansible.Record) {
+	if to == nil {
+		return
+	}
 	switch e.Kind {
 	case ansible.TaskStart, ansible.HandlerStart, ansible.HostStart:
-		return journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: s.Mask.String(done.Play + " / " + done.Task)}, true
+		to.Add(journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Address: s.Mask.String(done.Play + " / " + done.Task)})
 	}
-	return journal.Entry{}, false
 }
 
 // printer returns what is done with a line that is not an event.

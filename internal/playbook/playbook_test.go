@@ -146,24 +146,6 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The journal has each task that begins, whatever the strategy of the play is, and nothing else.
-func TestStep(t *testing.T) {
-	s, done := site(t), &ansible.Record{}
-	done.Add(ansible.Event{Kind: ansible.PlayStart, Play: ansible.Named{Name: "Site"}})
-	for _, kind := range []string{ansible.TaskStart, ansible.HandlerStart, ansible.HostStart} {
-		e := ansible.Event{Kind: kind, Task: ansible.Named{Name: "docker : Install"}}
-		done.Add(e)
-		if entry, ok := s.step(e, done); !ok || entry.Kind != journal.Start || entry.Address != "Site / docker : Install" || entry.Time.IsZero() {
-			t.Errorf("%s: got %+v", kind, entry)
-		}
-	}
-	for _, kind := range []string{ansible.PlayStart, ansible.OK, ansible.Failed, ansible.Unreachable, ansible.Recap} {
-		if entry, ok := s.step(ansible.Event{Kind: kind}, done); ok {
-			t.Errorf("%s: got %+v", kind, entry)
-		}
-	}
-}
-
 // Of what Ansible prints besides its events, warnings are shown, and everything to find a mistake.
 func TestPrinter(t *testing.T) {
 	for log, want := range map[string]string{LogTasks: "[WARNING]: old\n", LogPlays: "[WARNING]: old\n", LogDebug: "[WARNING]: old\n<a> SSH\n"} {

@@ -3,6 +3,7 @@ package playbook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,5 +83,29 @@ func TestSettle(t *testing.T) {
 				t.Errorf("left are %q, want %q, and the lock %q", ids, want, d.LockID())
 			}
 		})
+	}
+}
+
+// The journal has each task that begins, whatever the strategy of the play is, and nothing else.
+func TestRecordTasks(t *testing.T) {
+	s, d := onDesk(t)
+	w, done := d.Other(journal.Header{ID: "one", Stage: "deploy"}), &ansible.Record{}
+	for i, kind := range []string{ansible.PlayStart, ansible.TaskStart, ansible.OK, ansible.HandlerStart, ansible.Failed, ansible.HostStart, ansible.Unreachable, ansible.Recap} {
+		e := ansible.Event{Kind: kind, Play: ansible.Named{Name: "Site"}, Task: ansible.Named{Name: fmt.Sprint("task ", i)}}
+		done.Add(e)
+		s.record(w, e, done)
+		s.record(nil, e, done)
+	}
+	must.Do(t, w.Abandon(t.Context()))
+	runs, err := journal.Runs(t.Context(), d.Store, d.Identity, d.Key)
+	must.Do(t, err)
+	var begun []string
+	for _, e := range runs[0].Entries {
+		if e.Kind != journal.Begin {
+			begun = append(begun, string(e.Kind)+" "+e.Address)
+		}
+	}
+	if got := strings.Join(begun, ", "); got != "start Site / task 1, start Site / task 3, start Site / task 5" {
+		t.Errorf("got %s", got)
 	}
 }
