@@ -34,7 +34,7 @@ func Concealed(values []Value, mask func(string) string) []Value {
 	var kept []Value
 	for _, v := range values {
 		texts := slices.Concat([]string{v.Path, v.Old, v.New}, v.Added, v.Removed)
-		if slices.ContainsFunc(texts, func(text string) bool { return mask(text) != text }) {
+		if slices.ContainsFunc(texts, func(text string) bool { return text != "" && mask(text) != text }) {
 			v = Value{Path: v.Attribute()}
 		}
 		if v.HasValue() || !slices.ContainsFunc(kept, func(k Value) bool { return !k.HasValue() && k.Path == v.Path }) {

@@ -239,15 +239,16 @@ func TestManyValues(t *testing.T) {
 // A value that the plan marks as sensitive in one place is shown nowhere, whatever is around it,
 // even if it is too short for the mask.
 func TestValuesThatAreSecretElsewhere(t *testing.T) {
-	const marked = `{"address":"y","type":"u","change":{"actions":["update"],"before":{"password":"canary-of-another-7"},"after":{"password":"q7!"},"before_sensitive":{"password":true},"after_sensitive":{"password":true}}}`
+	const marked = `{"address":"y","type":"u","change":{"actions":["update"],"before":{"password":"canary-of-another-7","token":""},"after":{"password":"q7!"},"before_sensitive":{"password":true,"token":true},"after_sensitive":{"password":true}}}`
 	for name, c := range map[string]struct{ after, want string }{
-		"as it is":       {`"a":"canary-of-another-7"`, ""},
-		"within":         {`"a":"x canary-of-another-7 y"`, ""},
-		"in an element":  {`"a":["y","canary-of-another-7"]`, ""},
-		"in a key":       {`"a":{"canary-of-another-7":"y"}`, ""},
-		"in base64":      {`"a":"Y2FuYXJ5LW9mLWFub3RoZXItNw=="`, ""},
-		"a short one":    {`"a":"q7!"`, ""},
-		"something else": {`"a":"y"`, "a: x → y\n"},
+		"as it is":        {`"a":"canary-of-another-7"`, ""},
+		"within":          {`"a":"x canary-of-another-7 y"`, ""},
+		"in an element":   {`"a":["y","canary-of-another-7"]`, ""},
+		"in a key":        {`"a":{"canary-of-another-7":"y"}`, ""},
+		"in base64":       {`"a":"Y2FuYXJ5LW9mLWFub3RoZXItNw=="`, ""},
+		"a short one":     {`"a":"q7!"`, ""},
+		"something else":  {`"a":"y"`, "a: x → y\n"},
+		"another element": {`"a":["y"]`, "a +y\n"},
 	} {
 		text := `{"address":"x","type":"t","change":{"actions":["update"],"before":{"a":"x"},"after":{` + c.after + `}}}`
 		if strings.Contains(c.after, "[") || strings.Contains(c.after, "{") {
