@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"slipway/internal/environment"
 	"slipway/internal/layer"
 	"slipway/internal/must"
 	"slipway/internal/testkit"
@@ -32,4 +33,6 @@ func TestBlackBoxLogIn(t *testing.T) {
 	}))
 	r.Work = testkit.ForTools(t)
 	must.Refuse(t, logIn(t.Context(), r, ""), "the credentials of test have no SSH_PRIVATE_KEY", "--variable=SSH_PRIVATE_KEY")
+	r.Work, r.Environment.SSH = testkit.ForTools(t), &environment.SSH{Jump: "gate"}
+	must.Refuse(t, logIn(t.Context(), r, ""), `ssh.jump is "gate", and the hosts of test are test`, "$EDITOR environments/test/environment.yaml")
 }
