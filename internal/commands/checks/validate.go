@@ -92,8 +92,11 @@ func validateModule(ctx context.Context, r *run.Run, e *environment.Environment,
 // initAlone prepares a module without its state. It never returns true together with an error.
 func initAlone(ctx context.Context, r *run.Run, tool tofu.Runner, printed *tofu.Capture, dir string) (bool, error) {
 	code, err := tool.Run(ctx, printed, tofu.Init{NoBackend: true}.Args()...)
-	if err != nil || code == tofu.ExitOK {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if code == tofu.ExitOK {
+		return true, nil
 	}
 	fmt.Fprintf(&r.Report, "%s: %s\n", dir, strings.TrimSpace(printable.Terminal(printed.String())))
 	return false, nil
