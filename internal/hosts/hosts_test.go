@@ -114,8 +114,9 @@ func shortly(t *testing.T) {
 func TestAwait(t *testing.T) {
 	shortly(t)
 	gate := bastion.New(t)
+	gate.Host.BootMarker = "/var/lib/booted"
 	gate.Run(func(command string) uint32 {
-		if command != "test -e "+printable.Quoted(bootMarker) {
+		if command != "test -e "+printable.Quoted(gate.Host.BootMarker) {
 			t.Errorf("it runs %s", command)
 		}
 		return 0
