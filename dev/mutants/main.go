@@ -29,6 +29,7 @@ type target struct {
 	files    []string // names of files; empty: all
 	also     []string // packages whose tests are asked, too
 	skip     string   // pattern of tests that take too long to be asked, or fail where others work
+	short    bool     // the tests run with -short: in full they take too long
 }
 
 // targets is the code for secrets, locks, plans and guards.
@@ -52,10 +53,10 @@ var targets = []target{
 	{packages: []string{"internal/clustertool"}},
 	{packages: []string{"internal/verify"}, files: []string{"https.go", "verify.go", "flow.go", "reboot.go", "tracker.go"}},
 	{packages: []string{"internal/fault"}},
-	{packages: []string{"internal/rollout"}},
-	{packages: []string{"internal/talos"}, files: []string{"diff.go", "settings.go", "shown.go", "bundle.go", "record.go", "foresee.go", "restart.go", "login.go", "since.go"}},
-	{packages: []string{"internal/talosapi"}, files: []string{"owner.go", "reason.go"}},
-	{packages: []string{"internal/clusters"}, files: []string{"plan.go", "record.go", "reviewed.go", "rollout.go", "observe.go", "drift.go", "judge.go", "access.go"}},
+	{packages: []string{"internal/rollout"}, short: true},
+	{packages: []string{"internal/talos"}},
+	{packages: []string{"internal/talosapi"}},
+	{packages: []string{"internal/clusters"}, short: true},
 	{packages: []string{"internal/drift"}},
 	{packages: []string{"internal/openstack"}, files: []string{"find.go"}},
 	{packages: []string{"internal/ovh"}, files: []string{"find.go", "record.go"}},

@@ -53,6 +53,7 @@ type test struct {
 	name    string
 	binary  string // that has it
 	folder  string // in which it runs
+	short   bool
 	takes   time.Duration
 	reaches map[int]bool
 }
@@ -190,7 +191,7 @@ func (t target) tests(binary, folder, work string) ([]test, error) {
 	group.SetLimit(runtime.NumCPU())
 	for i, name := range names {
 		group.Go(func() (err error) {
-			tests[i], err = trace(test{name: name, binary: binary, folder: folder}, work)
+			tests[i], err = trace(test{name: name, binary: binary, folder: folder, short: t.short}, work)
 			return err
 		})
 	}
@@ -231,7 +232,7 @@ func trace(one test, work string) (test, error) {
 
 // command runs tests of the package that one is of.
 func command(ctx context.Context, one test, names []string, environment string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, one.binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.parallel", "4")
+	cmd := exec.CommandContext(ctx, one.binary, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.parallel", "4", fmt.Sprintf("-test.short=%t", one.short))
 	cmd.Dir = one.folder
 	cmd.Env = append(os.Environ(), environment)
 	cmd.WaitDelay = time.Second
