@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -42,7 +43,7 @@ func (s Situation) unhealthy(except ...string) string {
 		return ""
 	}
 	for _, m := range first.Etcd.Members {
-		if !slices.Contains(except, m.Name) && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() && n.Etcd.Self == m.ID }) {
+		if !slices.Contains(except, m.Name) && !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Etcd.Self == m.ID }) {
 			return fmt.Sprintf("etcd has a member %s that %s no longer is", m.Name, m.Name)
 		}
 	}
@@ -59,7 +60,7 @@ func (s Situation) unableToAdd(name string) string {
 		switch {
 		case n.hasEtcd():
 			members = n.Etcd.Members
-		case n.Control && n.API == Maintenance && s.isMember(n.Name):
+		case n.API == Maintenance && s.isMember(n.Name):
 			gone = append(gone, n.Name)
 			lost++
 		}
@@ -67,7 +68,7 @@ func (s Situation) unableToAdd(name string) string {
 	if why := s.unhealthy(gone...); why != "" {
 		return why
 	}
-	if lost > 0 && len(members)-lost <= len(members)/2 {
+	if len(members)-lost <= len(members)/2 {
 		return "most members of etcd have lost their disks"
 	}
 	return ""
@@ -105,14 +106,6 @@ func ill(n Node, except ...string) string {
 }
 
 func sameMembers(a, b []Member) bool {
-	byID := func(a, b Member) int {
-		switch {
-		case a.ID < b.ID:
-			return -1
-		case a.ID > b.ID:
-			return 1
-		}
-		return 0
-	}
+	byID := func(a, b Member) int { return cmp.Compare(a.ID, b.ID) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }

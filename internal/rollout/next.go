@@ -80,7 +80,7 @@ func foreign(s Situation) (Answer, bool) {
 	return Answer{}, false
 }
 
-func (n Node) hasEtcd() bool { return n.Control && n.Etcd.Known && !n.Etcd.Empty }
+func (n Node) hasEtcd() bool { return n.Etcd.Known && !n.Etcd.Empty }
 
 func (v View) has(id uint64) bool {
 	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.ID == id })
@@ -88,7 +88,7 @@ func (v View) has(id uint64) bool {
 
 // begun reports whether etcd has ever run on some control plane.
 func begun(s Situation) bool {
-	return slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() || n.Control && n.Etcd.Begun })
+	return slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.hasEtcd() || n.Etcd.Begun })
 }
 
 // restarting waits for changes of nodes to end.
@@ -137,7 +137,7 @@ func configure(s Situation) (Answer, bool) {
 		if n.API != Maintenance || n.Busy {
 			continue
 		}
-		was := n.Control && s.isMember(n.Name)
+		was := s.isMember(n.Name)
 		if n.Control && begun(s) && (!s.Lost || was) {
 			if why := s.unableToAdd(n.Name); why != "" {
 				if blocked.Verdict == "" {
@@ -157,14 +157,14 @@ func configure(s Situation) (Answer, bool) {
 // isMember reports whether any control plane sees a member of etcd of that name.
 func (s Situation) isMember(name string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n Node) bool {
-		return n.hasEtcd() && slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name })
+		return slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name })
 	})
 }
 
 // leads reports whether any control plane, or the node itself, sees it lead etcd.
 func (s Situation) leads(name string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n Node) bool {
-		return n.hasEtcd() && slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name && m.ID == n.Etcd.Leader })
+		return slices.ContainsFunc(n.Etcd.Members, func(m Member) bool { return m.Name == name && m.ID == n.Etcd.Leader })
 	})
 }
 
@@ -238,7 +238,7 @@ func begin(s Situation) (Answer, bool) {
 func change(s Situation) (Answer, bool) {
 	var pending []Node
 	for _, n := range s.ordered() {
-		if n.API == Configured && !n.Busy && n.Config == Differs {
+		if !n.Busy && n.Config == Differs { // configure has decided on those that have none
 			pending = append(pending, n)
 		}
 	}

@@ -86,17 +86,23 @@ func TestNext(t *testing.T) {
 		"a worker joins whatever etcd does": {healthy, func(s *Situation) { s.at("a").API = Silent; s.at("x").API = Maintenance }, Go, "configure x", ""},
 
 		// The health of the others.
-		"another is silent":                  {healthy, func(s *Situation) { s.at("a").Config = Differs; s.silence("c") }, Wait, "", "a has another configuration, and has to wait: c does not answer"},
-		"another is busy":                    {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Busy = true }, Wait, "", "c is busy"},
-		"another cannot be asked":            {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd = View{} }, Wait, "", "it is not known which members of etcd c sees"},
-		"another has not joined":             {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd = View{Known: true, Empty: true} }, Wait, "", "c has not joined etcd yet"},
-		"another sees no leader":             {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Leader = 0 }, Wait, "", "c sees no leader of etcd"},
-		"another sees another leader":        {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Leader = 1 }, Wait, "", "b and c see different leaders of etcd"},
-		"another sees other members":         {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Members = s.at("c").Etcd.Members[1:] }, Wait, "", "b and c see different members of etcd"},
-		"another is a learner":               {healthy, func(s *Situation) { s.at("a").Config = Differs; s.learner("c") }, Wait, "", "c is still a learner of etcd"},
-		"a member that has not started":      {healthy, func(s *Situation) { s.at("a").Config = Differs; s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has another configuration, and has to wait: a new member of etcd has not started yet"},
-		"one that joins after another":       {healthy, func(s *Situation) { s.lack("a"); s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has no configuration, and cannot join: a new member of etcd has not started yet"},
-		"it is the learner itself":           {healthy, func(s *Situation) { s.at("c").Config = Differs; s.learner("c") }, Go, "change c", ""},
+		"another is silent":             {healthy, func(s *Situation) { s.at("a").Config = Differs; s.silence("c") }, Wait, "", "a has another configuration, and has to wait: c does not answer"},
+		"another is busy":               {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Busy = true }, Wait, "", "c is busy"},
+		"another cannot be asked":       {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd = View{} }, Wait, "", "it is not known which members of etcd c sees"},
+		"another has not joined":        {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd = View{Known: true, Empty: true} }, Wait, "", "c has not joined etcd yet"},
+		"another sees no leader":        {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Leader = 0 }, Wait, "", "c sees no leader of etcd"},
+		"another sees another leader":   {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Leader = 1 }, Wait, "", "b and c see different leaders of etcd"},
+		"another sees other members":    {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Members = s.at("c").Etcd.Members[1:] }, Wait, "", "b and c see different members of etcd"},
+		"another is a learner":          {healthy, func(s *Situation) { s.at("a").Config = Differs; s.learner("c") }, Wait, "", "c is still a learner of etcd"},
+		"a member that has not started": {healthy, func(s *Situation) { s.at("a").Config = Differs; s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has another configuration, and has to wait: a new member of etcd has not started yet"},
+		"one that joins after another":  {healthy, func(s *Situation) { s.lack("a"); s.member(Member{ID: 9, Learner: true}) }, Wait, "", "a has no configuration, and cannot join: a new member of etcd has not started yet"},
+		"it is the learner itself":      {healthy, func(s *Situation) { s.at("c").Config = Differs; s.learner("c") }, Go, "change c", ""},
+		"another has another name": {healthy, func(s *Situation) {
+			s.at("a").Config = Differs
+			s.each(func(v *View) { v.Members[2].Name = "a" })
+		}, Wait, "", "c is not among the members of etcd that it sees"},
+		"another sees them in another order": {healthy, func(s *Situation) { s.at("a").Config = Differs; slices.Reverse(s.at("c").Etcd.Members) }, Go, "change a", ""},
+		"another is not there yet":           {healthy, func(s *Situation) { s.at("a").Config = Differs; s.lack("c"); s.silence("c") }, Go, "change a", ""},
 		"another is not what it was":         {healthy, func(s *Situation) { s.at("a").Config = Differs; s.at("c").Etcd.Self = 9 }, Wait, "", "c is not among the members of etcd that it sees"},
 		"a member that nobody is":            {healthy, func(s *Situation) { s.at("a").Config = Differs; s.member(Member{ID: 9, Name: "c"}) }, Wait, "", "etcd has a member c that c no longer is"},
 		"a worker waits for control planes":  {healthy, func(s *Situation) { s.at("x").Config = Differs; s.silence("c") }, Wait, "", "x has another configuration, and has to wait: c does not answer"},
@@ -135,11 +141,13 @@ func TestNext(t *testing.T) {
 		"its node is of another cluster": {healthy, func(s *Situation) { s.at("y").API = Stranger; s.own("Omni", "x") }, Refuse, "", "y belongs to another cluster"},
 
 		// The last step.
-		"it has not restarted": {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.at("c").Config = Differs }, Wait, "", "a has been changed and has not restarted yet"},
-		"it need not restart":  {healthy, func(s *Situation) { s.changed("a", "boot-a", false); s.at("c").Config = Differs }, Go, "change c", ""},
-		"it has restarted":     {healthy, func(s *Situation) { s.changed("a", "before", true); s.at("c").Config = Differs }, Go, "change c", ""},
-		"it is away":           {healthy, func(s *Situation) { s.changed("x", "before", true); s.silence("x"); s.at("y").Config = Differs }, Wait, "", "x has been changed and does not answer"},
-		"it is starting":       {healthy, func(s *Situation) { s.changed("x", "before", true); s.at("x").Busy = true; s.at("y").Config = Differs }, Wait, "", "x has been changed and is busy"},
+		"it has not restarted":                  {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.at("c").Config = Differs }, Wait, "", "a has been changed and has not restarted yet"},
+		"it has not restarted, and another has": {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.changed("c", "before", true) }, Wait, "", "a has been changed and has not restarted yet"},
+		"it has not restarted, and begins etcd": {healthy, func(s *Situation) { s.changed("a", "boot-a", true); s.take(Bootstrap, "a") }, Wait, "", "a has been changed and has not restarted yet"},
+		"it need not restart":                   {healthy, func(s *Situation) { s.changed("a", "boot-a", false); s.at("c").Config = Differs }, Go, "change c", ""},
+		"it has restarted":                      {healthy, func(s *Situation) { s.changed("a", "before", true); s.at("c").Config = Differs }, Go, "change c", ""},
+		"it is away":                            {healthy, func(s *Situation) { s.changed("x", "before", true); s.silence("x"); s.at("y").Config = Differs }, Wait, "", "x has been changed and does not answer"},
+		"it is starting":                        {healthy, func(s *Situation) { s.changed("x", "before", true); s.at("x").Busy = true; s.at("y").Config = Differs }, Wait, "", "x has been changed and is busy"},
 		"it cannot be read": {healthy, func(s *Situation) {
 			s.changed("x", "before", true)
 			s.at("x").Config = Unread
@@ -171,8 +179,12 @@ func TestNext(t *testing.T) {
 			s.at("b").API, s.at("c").API, s.at("x").API, s.at("y").API = Configured, Configured, Configured, Configured
 		}, Wait, "", "a has its first configuration and is starting"},
 
+		"its configuration, and it is busy":  {healthy, func(s *Situation) { s.take(Configure, "x"); s.at("x").Busy = true }, Wait, "", "x has its first configuration and is starting"},
+		"its configuration, and it is ready": {healthy, func(s *Situation) { s.take(Configure, "x") }, Done, "", ""},
+		"the configuration of another":       {healthy, func(s *Situation) { s.take(Configure, "x"); s.silence("y") }, Wait, "", "y does not answer"},
+
 		// The beginning.
-		"etcd has never run":             {waiting, func(*Situation) {}, Go, "bootstrap a", "etcd has never run on any control plane"},
+		"etcd has never run":             {waiting, func(s *Situation) { s.at("a").Etcd.Service = "now" }, Go, "bootstrap a", "etcd has never run on any control plane"},
 		"one of them is silent":          {waiting, func(s *Situation) { s.silence("c") }, Wait, "", "c does not answer, so it is not known whether etcd has ever run on it"},
 		"one of them does not say":       {waiting, func(s *Situation) { s.at("c").Etcd = View{} }, Wait, "", "it is not known whether etcd has ever run on c"},
 		"one of them is busy":            {waiting, func(s *Situation) { s.at("c").Busy = true }, Wait, "", "c is busy"},
@@ -182,18 +194,22 @@ func TestNext(t *testing.T) {
 			s.at("c").Etcd.Members = []Member{{ID: 3, Name: "c"}}
 			s.at("c").Etcd.Leader = 3
 		}, Wait, "", "a has not joined etcd yet"},
-		"it was begun, and never arrived": {waiting, func(s *Situation) { s.begun("b", "boot-b", "") }, Go, "bootstrap b", ""},
-		"it was begun, and arrived":       {waiting, func(s *Situation) { s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
-		"it was begun twice, and arrived": {waiting, func(s *Situation) { s.begun("a", "boot-a", ""); s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
-		"it arrived, and was lost":        {waiting, func(s *Situation) { s.begun("b", "boot-before", "new") }, Go, "bootstrap b", ""},
-		"on a node that is no more":       {waiting, func(s *Situation) { s.take(Bootstrap, "gone") }, Go, "bootstrap a", ""},
-		"a worker does not hold it up":    {waiting, func(s *Situation) { s.silence("x") }, Go, "bootstrap a", ""},
+		"it was begun, and never arrived":        {waiting, func(s *Situation) { s.begun("b", "boot-b", "") }, Go, "bootstrap b", ""},
+		"after their first configurations":       {waiting, func(s *Situation) { s.take(Configure, "a", "b", "c") }, Go, "bootstrap a", ""},
+		"it was begun, and is silent":            {waiting, func(s *Situation) { s.begun("b", "boot-b", ""); s.silence("b") }, Wait, "", "b does not answer, so it is not known whether etcd has ever run on it"},
+		"it was begun on the first, and arrived": {waiting, func(s *Situation) { s.begun("a", "boot-a", "new") }, Wait, "", "etcd is about to begin on a"},
+		"it was begun, and arrived":              {waiting, func(s *Situation) { s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
+		"it was begun twice, and arrived":        {waiting, func(s *Situation) { s.begun("a", "boot-a", ""); s.begun("b", "boot-b", "new") }, Wait, "", "etcd is about to begin on b"},
+		"it arrived, and was lost":               {waiting, func(s *Situation) { s.begun("b", "boot-before", "new") }, Go, "bootstrap b", ""},
+		"on a node that is no more":              {waiting, func(s *Situation) { s.take(Bootstrap, "gone") }, Go, "bootstrap a", ""},
+		"a worker does not hold it up":           {waiting, func(s *Situation) { s.silence("x") }, Go, "bootstrap a", ""},
 
 		// The end.
-		"a silent worker":           {healthy, func(s *Situation) { s.silence("y") }, Wait, "", "y does not answer"},
-		"a busy worker":             {healthy, func(s *Situation) { s.at("y").Busy = true }, Wait, "", "y is busy"},
-		"an unread configuration":   {healthy, func(s *Situation) { s.at("y").Config = Unread }, Wait, "", "the configuration of y could not be read"},
-		"a leader that nobody sees": {healthy, func(s *Situation) { s.noLeader() }, Wait, "", "a sees no leader of etcd"},
+		"a silent worker":            {healthy, func(s *Situation) { s.silence("y") }, Wait, "", "y does not answer"},
+		"a busy worker":              {healthy, func(s *Situation) { s.at("y").Busy = true }, Wait, "", "y is busy"},
+		"a busy worker that differs": {healthy, func(s *Situation) { s.at("y").Config, s.at("y").Busy = Differs, true }, Wait, "", "y is busy"},
+		"an unread configuration":    {healthy, func(s *Situation) { s.at("y").Config = Unread }, Wait, "", "the configuration of y could not be read"},
+		"a leader that nobody sees":  {healthy, func(s *Situation) { s.noLeader() }, Wait, "", "a sees no leader of etcd"},
 
 		// A lost quorum.
 		"it is lost":                       {healthy, func(s *Situation) { s.noLeader(); s.silence("b"); s.at("c").Config = Differs }, Wait, "", "c has another configuration, and has to wait: a sees no leader of etcd"},
@@ -213,10 +229,29 @@ func TestNext(t *testing.T) {
 			if got.Verdict != c.want || step != c.step || !strings.Contains(got.Reason, c.reason) {
 				t.Errorf("got %s %q: %s", got.Verdict, step, got.Reason)
 			}
-			if n, there := s.node(got.Step.Node); there && got.Step.Boot != n.Boot {
-				t.Errorf("the step has the boot %q", got.Step.Boot)
+			if n, there := s.node(got.Step.Node); there && (got.Step.Boot != n.Boot || got.Step.Kind == Bootstrap && got.Step.Service != n.Etcd.Service) {
+				t.Errorf("the step is %+v", got.Step)
 			}
 		})
+	}
+}
+
+// Who asks for the health of a cluster learns the first thing that is wrong.
+func TestUnhealthy(t *testing.T) {
+	for want, c := range map[string]struct {
+		from   func() Situation
+		change func(s *Situation)
+	}{
+		"": {healthy, func(s *Situation) { s.silence("x") }},
+		"etcd is not known to have begun on any control plane": {waiting, func(*Situation) {}},
+		"etcd has the alarm NOSPACE on c":                      {healthy, func(s *Situation) { s.at("c").Etcd.Alarms = []string{"NOSPACE"} }},
+		"c does not answer":                                    {healthy, func(s *Situation) { s.silence("c") }},
+	} {
+		s := c.from()
+		c.change(&s)
+		if got := Unhealthy(s); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 	Differs Config = "differs" // another one, or none
 )
 
-// A View is etcd as one control plane sees it.
+// A View is etcd as one control plane sees it. That of a worker is empty.
 type View struct {
 	Known   bool
 	Begun   bool     // etcd has run here, although its view is not known
@@ -51,7 +51,7 @@ type View struct {
 	Service string   // identifies the machine's service etcd, which Bootstrap replaces; known if Empty
 	Self    uint64   // its own member
 	Leader  uint64   // 0: it sees none
-	Members []Member // empty if Empty
+	Members []Member // empty if Empty, or not Known
 	Alarms  []string
 }
 
