@@ -123,7 +123,7 @@ func (a *Access) look(ctx context.Context, address string) (front, error) {
 	defer stop()
 	_, err = conn.Read(make([]byte, 1))
 	f.open = err == nil
-	if refused, ok := errors.AsType[*net.OpError](err); err == nil || ok && refused.Op == "remote error" {
+	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "remote error" {
 		return f, nil
 	}
 	return f, err

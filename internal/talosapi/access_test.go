@@ -2,8 +2,10 @@ package talosapi_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -65,6 +67,38 @@ func TestDial(t *testing.T) {
 	must.Fail(t, err, "it cannot be reached")
 	if last := dialled[len(dialled)-1]; last != "[2001:db8::1]:50000" {
 		t.Errorf("it dials %q", last)
+	}
+}
+
+// What shows a certificate, and then neither lets us in nor says that it wants ours, is no machine that answers.
+func TestDialBroken(t *testing.T) {
+	c := machines.New(t, 1, "v1.14.1")
+	other := httptest.NewUnstartedServer(nil)
+	other.EnableHTTP2 = true
+	other.StartTLS()
+	t.Cleanup(other.Close)
+	for name, end := range map[string]func(conn *net.TCPConn, shown *tls.Conn) error{
+		"it closes the connection": func(_ *net.TCPConn, shown *tls.Conn) error { return shown.Close() },
+		"it breaks it":             func(conn *net.TCPConn, _ *tls.Conn) error { return errors.Join(conn.SetLinger(0), conn.Close()) },
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		must.Do(t, err)
+		served := make(chan error)
+		go func() {
+			conn, err := listener.Accept()
+			if err != nil {
+				served <- err
+				return
+			}
+			shown := tls.Server(conn, other.TLS)
+			served <- errors.Join(shown.HandshakeContext(t.Context()), end(conn.(*net.TCPConn), shown))
+		}()
+		c.Access.Dial = func(context.Context, string) (net.Conn, error) { return net.Dial("tcp", listener.Addr().String()) }
+		if o := c.Observe("a"); o.API != rollout.Silent || o.Why != "it cannot be reached" {
+			t.Errorf("%s: %+v", name, o)
+		}
+		must.Do(t, <-served)
+		must.Do(t, listener.Close())
 	}
 }
 

@@ -65,7 +65,9 @@ func (a *Access) apply(ctx context.Context, c *client.Client, address string, wa
 		return false, a.answer(address, err, wanted)
 	}
 	for _, m := range reply.GetMessages() {
-		restarts = restarts || m.GetMode() == machine.ApplyConfigurationRequest_REBOOT //nolint:staticcheck // Talos up to 1.13 answers it
+		if m.GetMode() == machine.ApplyConfigurationRequest_REBOOT { //nolint:staticcheck // Talos up to 1.13 answers it
+			restarts = true
+		}
 	}
 	return restarts, nil
 }

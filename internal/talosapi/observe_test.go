@@ -2,6 +2,7 @@ package talosapi_test
 
 import (
 	"crypto/x509"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,7 +32,7 @@ func TestObserve(t *testing.T) {
 			}
 			c.Configure()
 			o = c.Observe("a")
-			if o.API != rollout.Configured || o.Version != version || o.Stage != "booting" || o.Busy || o.Ready || o.Boot == "" || o.Config == nil || o.Staged || o.Why != "" || o.Expires.Before(time.Now()) {
+			if o.API != rollout.Configured || o.Version != version || o.Stage != "booting" || o.Busy || o.Ready || o.Boot == "" || o.Config == nil || o.Staged || o.Why != "" || o.Unmet != "services: etcd not running" || o.Expires.Before(time.Now()) {
 				t.Errorf("with one: %+v", o)
 			}
 			if !o.Etcd.Known || !o.Etcd.Empty {
@@ -100,6 +101,41 @@ func TestObserveNextConfig(t *testing.T) {
 		c.Sim.Calls = nil
 		if (o.Config != nil) != known || (o.Why == "") != known || o.Staged || strings.Contains(o.Why, "canary") {
 			t.Errorf("%s: %+v", code, o)
+		}
+	}
+}
+
+// An answer that is missing is unknown, and so is all that depends on it.
+func TestObserveUnread(t *testing.T) {
+	c := machines.New(t, 1, "v1.14.1")
+	const away, denied = "it cannot be reached", "it does not accept an administrator's certificate"
+	for _, q := range []struct {
+		before func() // on which the earlier ones build
+		method string
+		code   codes.Code
+		right  func(talosapi.Observation) bool
+	}{
+		{nil, "Get", codes.Unimplemented, func(o talosapi.Observation) bool {
+			return o.API == rollout.Stranger && o.Why == "it is not a Talos machine"
+		}},
+		{nil, "Get", codes.Unavailable, func(o talosapi.Observation) bool { return o.API == rollout.Silent && o.Why == away }},
+		{c.Configure, "Version", codes.Unavailable, func(o talosapi.Observation) bool { return o.API == rollout.Silent && o.Why == away }},
+		{nil, "Read", codes.PermissionDenied, func(o talosapi.Observation) bool { return o.Config != nil && o.Boot == "" && o.Why == denied }},
+		{nil, "ServiceList", codes.Unavailable, func(o talosapi.Observation) bool { return o.Config != nil && o.Etcd.Empty && !o.Etcd.Known && o.Busy }},
+		{func() { must.Do(t, c.Bootstrap("a")) }, "EtcdAlarmList", codes.Unavailable, func(o talosapi.Observation) bool { return o.Etcd.Begun && !o.Etcd.Known && !o.Busy }},
+	} {
+		c.Sim.Calls = nil
+		if q.before != nil {
+			q.before()
+		}
+		c.Sim.Calls = func(_, method string) error {
+			if path.Base(method) == q.method {
+				return status.Error(q.code, "canary")
+			}
+			return nil
+		}
+		if o := c.Observe("a"); !q.right(o) {
+			t.Errorf("%s, %s: %+v", q.method, q.code, o)
 		}
 	}
 }

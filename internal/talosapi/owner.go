@@ -21,7 +21,7 @@ const (
 // owner returns the program that changes a machine with this configuration, "" if there is none.
 func (a *Access) owner(ctx context.Context, c *client.Client, current config.Provider) (string, error) {
 	if current != nil {
-		if link := current.SideroLink(); link != nil && link.APIUrl() != nil {
+		if current.SideroLink() != nil {
 			return "Omni", nil
 		}
 	}
