@@ -24,7 +24,7 @@ func ReadSecrets(text []byte, contract *config.VersionContract) (*secrets.Bundle
 		return nil, errors.New("it is not a file of `talosctl gen secrets`")
 	}
 	if err := bundle.Validate(contract); err != nil {
-		if all, ok := err.(interface{ WrappedErrors() []error }); ok && len(all.WrappedErrors()) > 0 {
+		if all, ok := err.(interface{ WrappedErrors() []error }); ok {
 			return nil, all.WrappedErrors()[0]
 		}
 		return nil, err

@@ -43,18 +43,19 @@ func TestReadSecretsRefuses(t *testing.T) {
 		return string(text)
 	}
 	for name, c := range map[string]struct{ text, message string }{
-		"empty":          {"", "it is not a file of `talosctl gen secrets`"},
-		"another file":   {"canary: canary\n", "it is not a file of `talosctl gen secrets`"},
-		"no YAML":        {"canary: [", "it is not a file of `talosctl gen secrets`"},
-		"no token":       {write(func(b *secrets.Bundle) { b.TrustdInfo.Token = "" }), "trustdinfo.token is required"},
-		"no certificate": {write(func(b *secrets.Bundle) { b.Certs.OS = nil }), "certs.os is required"},
-		"a broken key":   {write(func(b *secrets.Bundle) { b.Certs.Etcd.Key = []byte("canary") }), "certs.etcd is invalid"},
+		"empty":           {"", "it is not a file of `talosctl gen secrets`"},
+		"another file":    {"canary: canary\n", "it is not a file of `talosctl gen secrets`"},
+		"no YAML":         {"canary: [", "it is not a file of `talosctl gen secrets`"},
+		"no token":        {write(func(b *secrets.Bundle) { b.TrustdInfo.Token = "" }), "trustdinfo.token is required"},
+		"two things less": {write(func(b *secrets.Bundle) { b.TrustdInfo.Token, b.Cluster.Secret = "", "" }), "cluster.secret is required"},
+		"no certificate":  {write(func(b *secrets.Bundle) { b.Certs.OS = nil }), "certs.os is required"},
+		"a broken key":    {write(func(b *secrets.Bundle) { b.Certs.Etcd.Key = []byte("canary") }), "certs.etcd is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadSecrets([]byte(c.text), contract)
 			must.Fail(t, err, c.message)
-			if strings.Contains(err.Error(), "canary") {
-				t.Errorf("it quotes the file: %v", err)
+			if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("it quotes the file, or has more than one line: %v", err)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func Foresee(c *cluster.Cluster, n cluster.Node, s StandIn, patches ...[]byte) (
 	unknown := func(s Setting) Setting { return Setting{Place: s.Place, Hidden: true, derived: true} }
 	var all []Setting
 	for _, a := range both[0] {
-		if raw, there := other[a.key()]; !there || raw != a.raw {
+		if other[a.key()] != a.raw {
 			a = unknown(a)
 		}
 		all = append(all, a)

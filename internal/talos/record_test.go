@@ -66,6 +66,14 @@ func TestKeep(t *testing.T) {
 			}
 		}
 	}
+	identify := func(text, key string) string {
+		settings, err := parse([]byte(text))
+		must.Do(t, err)
+		return Identify(settings, key)
+	}
+	if id := identify(text, "key"); id != identify(text, "key") || id == identify(text, "other") || id == identify(strings.Replace(text, "same", "b", 1), "key") {
+		t.Errorf("another configuration, or another key, has the identity %s", id)
+	}
 	masked := kept(t, text, "key", func(string) string { return "***" })
 	if masked[0].Value != "" || masked[0].Digest != all[0].Digest {
 		t.Errorf("%+v", masked[0])
@@ -124,8 +132,12 @@ func checkForeseen(t *testing.T, version string, role cluster.Role, real *secret
 	if d := cmp.Diff(really, foreseen); d != "" || len(foreseen) != 2 {
 		t.Errorf("another (-really +foreseen):\n%s", d)
 	}
-	derived := 0
+	derived, seen := 0, map[string]bool{}
 	for _, f := range same {
+		if seen[f.key()] {
+			t.Errorf("%s is listed twice", f.Place)
+		}
+		seen[f.key()] = true
 		if f.derived {
 			derived++
 			if !f.Hidden || f.Value != "" || f.raw != "" {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,26 @@ func TestRender(t *testing.T) {
 				golden(t, strings.TrimPrefix(version, "v")+"-"+string(n.Role)+".yaml", random.ReplaceAllString(string(text), "${1}(random)"))
 			})
 		}
+	}
+}
+
+// Talos knows that it is installed on a disk, and does not run in a container. What may be a secret is hidden, and nothing else.
+func TestRenderIncomplete(t *testing.T) {
+	n := cluster.Node{Name: "a", Address: "10.0.0.11", Role: cluster.ControlPlane}
+	b := bundle(t, "v1.13.0")
+	c, err := Render(home("v1.13.0"), n, b, []byte("machine: {sysctls: {a: shown}, env: {A: canary}}\n"))
+	must.Do(t, err)
+	_, err = c.ValidateAsClient(Metal{})
+	must.Fail(t, err, "install")
+	n.Disk = "/dev/sda"
+	own, err := Render(home("v1.13.0"), n, b, []byte("machine: {features: {hostDNS: {enabled: false, forwardKubeDNSToHost: false}}}\n"))
+	must.Do(t, err)
+	_, err = own.ValidateAsClient(Metal{}) // it would need it in a container
+	must.Do(t, err)
+	hidden, err := Hidden(c)
+	must.Do(t, err)
+	if !slices.Contains(hidden, "canary") || !slices.Contains(hidden, b.TrustdInfo.Token) || slices.Contains(hidden, "shown") {
+		t.Errorf("hidden are %q", hidden)
 	}
 }
 

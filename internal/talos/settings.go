@@ -73,7 +73,7 @@ func parse(text []byte) ([]Setting, error) {
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
-		if err != nil || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+		if err != nil || document.Content[0].Kind != yaml.MappingNode {
 			return nil, errors.New("the configuration is not made of YAML documents")
 		}
 		root := document.Content[0]
@@ -90,9 +90,10 @@ func parse(text []byte) ([]Setting, error) {
 	}
 }
 
+// field returns a scalar of a mapping; "" if there is none.
 func field(mapping *yaml.Node, key string) string {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key && mapping.Content[i+1].Kind == yaml.ScalarNode {
+		if mapping.Content[i].Value == key {
 			return mapping.Content[i+1].Value
 		}
 	}
@@ -125,7 +126,7 @@ func (d *reader) walk(node *yaml.Node, path []string) {
 			}
 			d.walk(node.Content[i+1], append(slices.Clip(path), name))
 		}
-	case node.Kind == yaml.SequenceNode && !scalars(node):
+	case !scalars(node):
 		for i, name := range d.names(node, path) {
 			d.walk(node.Content[i], append(slices.Clip(path), name))
 		}
@@ -141,9 +142,9 @@ func (d *reader) walk(node *yaml.Node, path []string) {
 	}
 }
 
-// scalars reports whether a list has nothing but scalars.
-func scalars(list *yaml.Node) bool {
-	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
+// scalars reports whether a node has nothing but scalars in it.
+func scalars(node *yaml.Node) bool {
+	return !slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
 }
 
 // names identifies the elements of a list: by what they are called, if that is no secret and another word
@@ -181,7 +182,7 @@ func text(node *yaml.Node) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	case yaml.ScalarNode:
-		if node.Value == "" || strings.ContainsAny(node.Value, ",[]\"") && node.Tag == "!!str" {
+		if node.Value == "" || strings.ContainsAny(node.Value, ",[]\"") {
 			return fmt.Sprintf("%q", node.Value)
 		}
 	}
