@@ -3,7 +3,6 @@ package talosapi_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	sim "slipway/dev/cloudsim/talos"
@@ -37,14 +36,18 @@ func TestRefused(t *testing.T) {
 	must.Do(t, err)
 	c.Machine("w").Set(sim.Faults{Rejects: "not with canary-of-a-patch\ncanary-of-a-diff"})
 	address := c.Node("w").Address
-	for want, call := range map[string]func() error{
-		"not with ***":  func() error { return c.Access.Change(t.Context(), address, wanted) },
-		"not with *** ": func() error { _, err := c.Access.Restarts(t.Context(), address, wanted); return err },
-		"bootstrap is only available on control plane nodes": func() error { _, err := c.Access.Bootstrap(t.Context(), address); return err },
+	const masked, worker = "not with ***", "bootstrap is only available on control plane nodes"
+	for i, c := range []struct {
+		want string
+		call func() error
+	}{
+		{masked, func() error { return c.Access.Change(t.Context(), address, wanted) }},
+		{masked, func() error { _, err := c.Access.Restarts(t.Context(), address, wanted); return err }},
+		{worker, func() error { _, err := c.Access.Bootstrap(t.Context(), address); return err }},
 	} {
-		err := call()
-		if refused, ok := errors.AsType[*talosapi.RefusedError](err); !ok || refused.Why != strings.TrimSpace(want) {
-			t.Errorf("got %v, want %s", err, want)
+		err := c.call()
+		if refused, ok := errors.AsType[*talosapi.RefusedError](err); !ok || refused.Why != c.want {
+			t.Errorf("call %d: got %v, want %s", i+1, err, c.want)
 		}
 	}
 }
