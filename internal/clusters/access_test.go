@@ -2,6 +2,8 @@ package clusters_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"slipway/internal/remote"
 	"slipway/internal/rollout"
 	"slipway/internal/secrets"
+	"slipway/internal/state"
 	"slipway/internal/talos"
 	"slipway/internal/testkit"
 	"slipway/internal/testkit/bastion"
@@ -184,6 +187,9 @@ func TestRolloutOtherBastion(t *testing.T) {
 			if s.Machine("a").Config() != nil || len(o.Result.Nodes) > 0 || s.desk.LockID() != "" {
 				t.Errorf("it was begun: %+v", o.Result.Nodes)
 			}
+			if _, err := s.desk.Store.Read(t.Context(), "test/cluster.json"); !errors.Is(err, state.ErrNone) {
+				t.Errorf("it is on record: %v", err)
+			}
 			p := s.open(t, outputs)
 			_, err = p.Plan(t.Context())
 			must.Refuse(t, err, c.message, c.hint)
@@ -222,6 +228,9 @@ func TestAccessRefuses(t *testing.T) {
 			must.Do(t, err)
 			if len(p.Nodes) != 2 || !p.Nodes[0].First || p.Source != "a, w could not be asked: no apply is on record" {
 				t.Errorf("the plan is %+v", p)
+			}
+			if says := fmt.Sprint(s.desk.Stderr); !strings.Contains(says, "note: the nodes are not asked: ") {
+				t.Errorf("it says %q", says)
 			}
 			if opened.Load() > 0 || b.Attempts() > 0 {
 				t.Error("it asks")

@@ -20,7 +20,7 @@ func (c *Cluster) CheckHealth(s State) error {
 	hint := "dagger call cluster logs --env=" + c.Env + " --node="
 	for _, n := range c.Spec.Nodes {
 		// A control plane without etcd is not ready because of that, and a better reason follows.
-		if o := s.Nodes[n.Name]; o.API != rollout.Configured || o.Busy || !o.Ready && !o.Etcd.Empty {
+		if o := s.Nodes[n.Name]; o.Busy || !o.Ready && !o.Etcd.Empty {
 			return fault.Fail(hint+n.Name+" --service=kubelet", "%s is %s", n.Name, StateOf(o))
 		}
 	}

@@ -2,6 +2,8 @@ package clusters_test
 
 import (
 	"context"
+	"path"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,8 +34,18 @@ func TestAwaitHealth(t *testing.T) {
 	}
 	must.Hint(t, err, "dagger call cluster health --env=test")
 
-	s.desk.Stderr = onWrite(func() { s.Machine("b").Set(sim.Faults{}) })
+	var asked, said atomic.Int32
+	s.Sim.Calls = func(address, method string) error {
+		if address == s.Node("b").Address && path.Base(method) == "Version" && asked.Add(1) == 4 {
+			s.Machine("b").Set(sim.Faults{})
+		}
+		return nil
+	}
+	s.desk.Stderr = onWrite(func() { said.Add(1) })
 	must.Do(t, c.AwaitHealth(t.Context(), time.Hour))
+	if n := said.Load(); n != 1 {
+		t.Errorf("it says %d times for what it waits", n)
+	}
 }
 
 // onWrite is called when a run says something.

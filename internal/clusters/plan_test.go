@@ -345,4 +345,6 @@ func TestForget(t *testing.T) {
 		t.Errorf("it is left: %v", err)
 	}
 	must.Do(t, clusters.Forget(t.Context(), &run.Run{}))
+	s.desk.Store = nil
+	must.Do(t, clusters.Forget(t.Context(), s.desk.Run))
 }

@@ -93,12 +93,12 @@ func (c *Cluster) readRecord(ctx context.Context) (last record, err error) {
 // remember stores the record, under the passphrase of now. Without it, the next plan shows more changes than
 // there are: that is no reason for an apply to fail.
 func (c *Cluster) remember(ctx context.Context, s State) {
-	last, err := c.readRecord(ctx)
+	last, _ := c.readRecord(ctx)
 	key := derived(c.Credentials[state.Passphrase])
 	now := record{Version: 1, Key: identity(key), Run: c.ID, Ended: time.Now().UTC(), Nodes: map[string]recorded{}}
 	for _, n := range c.Spec.Nodes {
 		o := s.Nodes[n.Name]
-		if was, there := last.Nodes[n.Name]; there && err == nil && last.Key == now.Key {
+		if was, there := last.Nodes[n.Name]; there && last.Key == now.Key {
 			now.Nodes[n.Name] = was
 		}
 		if o.Config == nil {

@@ -41,7 +41,7 @@ func (p *Reviewed) refuse(c *Cluster, s State) error {
 			return fault.Refuse(p.again, "%s is not in the plan", n.Name)
 		case maintenance && !planned.First:
 			return fault.Refuse(p.again, "%s has no configuration, and had one when it was planned", n.Name)
-		case maintenance || len(changes) == 0:
+		case len(changes) == 0:
 		case planned.First:
 			return fault.Refuse(p.again, "%s has a configuration, and had none when it was planned", n.Name)
 		default:

@@ -3,6 +3,7 @@ package clusters_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -207,6 +208,7 @@ func TestRolloutRejected(t *testing.T) {
 	s.Machine("a").Set(sim.Faults{Rejects: "not with http://u:canary-of-a-patch@proxy and " + s.Bundle.TrustdInfo.Token + "\ndiff:\ncanary-of-a-diff"})
 	err := s.roll(every...).Do(t.Context())
 	must.Fail(t, err, "a did not accept it: not with ")
+	s.ended(t, "a failed")
 	for _, secret := range []string{"canary", s.Bundle.TrustdInfo.Token} {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("it shows %s: %v", secret, err)
@@ -237,13 +239,7 @@ func TestRolloutFullDisk(t *testing.T) {
 	if s.Machine("c").Config() != former {
 		t.Error("c has another configuration")
 	}
-	var ended []string
-	for _, n := range o.Result.Nodes {
-		ended = append(ended, n.Name+" "+n.Status)
-	}
-	if !slices.Equal(ended, []string{"b changed", "c failed"}) {
-		t.Errorf("in the end: %q", ended)
-	}
+	s.ended(t, "b changed c failed")
 	s.Machine("c").Set(sim.Faults{})
 	must.Do(t, s.roll(every...).Do(t.Context()))
 	s.asWanted(t)
@@ -466,6 +462,119 @@ func TestRolloutUnreadBoot(t *testing.T) {
 	}
 }
 
+// running is a site whose cluster runs, without a rollout.
+func running(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t, 1, "v1.14.1")
+	s.Configure()
+	must.Do(t, s.Bootstrap("a"))
+	return s
+}
+
+// dead leaves a run that was interrupted after these steps.
+func (s *site) dead(t *testing.T, entries ...journal.Entry) {
+	t.Helper()
+	dead := s.desk.Other(journal.Header{ID: "dead", Stage: "cluster-apply"})
+	for _, e := range entries {
+		must.Do(t, dead.Keep(t.Context(), e))
+	}
+	must.Do(t, dead.Abandon(t.Context()))
+}
+
+// ended checks what the result says of the nodes.
+func (s *site) ended(t *testing.T, want string) {
+	t.Helper()
+	var words []string
+	for _, n := range s.desk.Result.Nodes {
+		words = append(words, n.Name, n.Status)
+	}
+	if got := strings.Join(words, " "); got != want {
+		t.Errorf("in the end: %q, not %q", got, want)
+	}
+}
+
+// A rollout goes on where an earlier one was interrupted: it knows what that one asked for.
+func TestRolloutGoesOn(t *testing.T) {
+	s := running(t)
+	o := s.roll(every...)
+	o.Lost = true
+	must.Refuse(t, o.Do(t.Context()), "the quorum is not lost: a sees a leader of etcd", "dagger call cluster status --env=test")
+
+	s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
+	seen, err := c.Observe(t.Context(), s.Access)
+	must.Do(t, err)
+	change := journal.Entry{Kind: journal.Start, Address: "w", Action: "change", ID: "before " + c.Situation(seen, nil).Nodes[1].Wanted}
+	s.dead(t, change, journal.Entry{Kind: journal.Complete, Address: "w", Action: "configure"})
+	must.Refuse(t, s.roll(every...).Do(t.Context()), "w did not keep the configuration that it was given", "dagger call cluster status --env=test")
+
+	s = newSite(t, 1, "v1.14.1")
+	s.Configure()
+	a := s.Observe("a")
+	s.dead(t, journal.Entry{Kind: journal.Start, Address: "a", Action: "bootstrap", ID: a.Boot + " " + a.Etcd.Service})
+	s.Sim.Answers = func(_, method string) error {
+		if path.Base(method) == "Bootstrap" {
+			return status.Error(codes.Unavailable, "the tunnel is cut")
+		}
+		return nil
+	}
+	for _, want := range []string{"a bootstrapped", ""} { // the earlier request never arrived, and this one's answer is lost
+		s.desk.Result.Nodes = nil
+		must.Do(t, s.roll(every...).Do(t.Context()))
+		s.ended(t, want)
+	}
+	s.asWanted(t)
+
+	// An answer that arrives says the same.
+	s = newSite(t, 1, "v1.14.1")
+	s.Configure()
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	s.ended(t, "a bootstrapped")
+}
+
+// A node that never answers its step is named in the end, and an earlier lost answer does not count.
+func TestRolloutUnanswered(t *testing.T) {
+	s := running(t)
+	s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
+	var asked atomic.Int32
+	s.Sim.Calls = func(address, method string) error {
+		if path.Base(method) == "ApplyConfiguration" && (address == s.Node("w").Address || asked.Add(1) <= 4) {
+			return status.Error(codes.Unavailable, "the tunnel is cut")
+		}
+		return nil
+	}
+	o := s.roll(every...)
+	err := o.Do(t.Context())
+	must.Fail(t, err, "w did not answer when it was given its step: it cannot be reached")
+	must.Hint(t, err, "dagger call cluster status --env=test")
+	s.ended(t, "a changed w failed")
+	if says := fmt.Sprint(s.desk.Stderr); strings.Count(says, "it cannot be reached\n") != 8 || strings.Count(says, " has another configuration\n") != 2 {
+		t.Errorf("it says %s", says)
+	}
+}
+
+// A run whose lock another one has taken ends at once, and records nothing: it may no longer be true.
+func TestRolloutDeposed(t *testing.T) {
+	s := running(t)
+	must.Do(t, s.roll(every...).Do(t.Context()))
+	const key = "test/cluster.json"
+	before, err := s.desk.Store.Read(t.Context(), key)
+	must.Do(t, err)
+	s.Machine("w").Set(sim.Faults{Silent: true})
+	s.desk.Beat = journal.Beat{Every: 200 * time.Millisecond, GiveUp: time.Hour}
+	o := s.roll(every...)
+	o.Stderr = &watcher{"w does not answer", sync.OnceFunc(func() {
+		must.Do(t, s.desk.Store.Unlock(t.Context(), s.desk.Key, s.desk.LockID()))
+		s.desk.LockAs("other")
+	})}
+	must.Fail(t, o.Do(t.Context()), "another run has taken this run's lock")
+	after, err := s.desk.Store.Read(t.Context(), key)
+	must.Do(t, err)
+	if string(after) != string(before) {
+		t.Errorf("it records %s", after)
+	}
+}
+
 // A node whose certificate in maintenance mode is another than the one in cluster.yaml gets no secrets.
 func TestRolloutFingerprint(t *testing.T) {
 	s := newSite(t, 1, "v1.14.1")
@@ -484,6 +593,9 @@ func TestRolloutRace(t *testing.T) {
 	s := newSite(t, 3, "v1.14.1")
 	if err := s.roll(rollout.Configure).Do(t.Context()); !errors.Is(err, clusters.ErrBefore) {
 		t.Fatal(err)
+	}
+	if keys := s.desk.Journals(); len(keys) > 0 {
+		t.Errorf("there is nothing to go on with, and it leaves %q", keys)
 	}
 	var raced atomic.Bool
 	s.Sim.Calls = func(address, method string) error {
