@@ -457,6 +457,7 @@ func TestRolloutUnreadBoot(t *testing.T) {
 	}
 	must.Do(t, s.roll(every...).Do(t.Context()))
 	s.asWanted(t)
+	s.ended(t, "a bootstrapped w configured")
 	if n := begun.Load(); n != 1 {
 		t.Errorf("etcd was asked to begin %d times", n)
 	}
@@ -504,11 +505,18 @@ func TestRolloutGoesOn(t *testing.T) {
 	c := &clusters.Cluster{Run: s.desk.Run, Spec: s.Spec, Secrets: s.Bundle}
 	seen, err := c.Observe(t.Context(), s.Access)
 	must.Do(t, err)
-	change := journal.Entry{Kind: journal.Start, Address: "w", Action: "change", ID: "before " + c.Situation(seen, nil).Nodes[1].Wanted}
+	wanted := c.Situation(seen, nil).Nodes[1].Wanted
+	if wanted == "" {
+		t.Error("the wanted configuration has no identity")
+	}
+	change := journal.Entry{Kind: journal.Start, Address: "w", Action: "change", ID: "before " + wanted}
 	s.dead(t, change, journal.Entry{Kind: journal.Complete, Address: "w", Action: "configure"})
 	must.Refuse(t, s.roll(every...).Do(t.Context()), "w did not keep the configuration that it was given", "dagger call cluster status --env=test")
+}
 
-	s = newSite(t, 1, "v1.14.1")
+// One that was interrupted when it asked for etcd goes on, too. A lost answer makes no difference.
+func TestRolloutBeginsAgain(t *testing.T) {
+	s := newSite(t, 1, "v1.14.1")
 	s.Configure()
 	a := s.Observe("a")
 	s.dead(t, journal.Entry{Kind: journal.Start, Address: "a", Action: "bootstrap", ID: a.Boot + " " + a.Etcd.Service})
@@ -524,12 +532,6 @@ func TestRolloutGoesOn(t *testing.T) {
 		s.ended(t, want)
 	}
 	s.asWanted(t)
-
-	// An answer that arrives says the same.
-	s = newSite(t, 1, "v1.14.1")
-	s.Configure()
-	must.Do(t, s.roll(every...).Do(t.Context()))
-	s.ended(t, "a bootstrapped")
 }
 
 // A node that never answers its step is named in the end, and an earlier lost answer does not count.
@@ -538,7 +540,7 @@ func TestRolloutUnanswered(t *testing.T) {
 	s.patch(t, "machine: {sysctls: {vm.swappiness: \"20\"}}\n")
 	var asked atomic.Int32
 	s.Sim.Calls = func(address, method string) error {
-		if path.Base(method) == "ApplyConfiguration" && (address == s.Node("w").Address || asked.Add(1) <= 4) {
+		if path.Base(method) == "ApplyConfiguration" && (address == s.Node("w").Address || asked.Add(1) == 1) {
 			return status.Error(codes.Unavailable, "the tunnel is cut")
 		}
 		return nil
@@ -548,7 +550,7 @@ func TestRolloutUnanswered(t *testing.T) {
 	must.Fail(t, err, "w did not answer when it was given its step: it cannot be reached")
 	must.Hint(t, err, "dagger call cluster status --env=test")
 	s.ended(t, "a changed w failed")
-	if says := fmt.Sprint(s.desk.Stderr); strings.Count(says, "it cannot be reached\n") != 8 || strings.Count(says, " has another configuration\n") != 2 {
+	if says := fmt.Sprint(s.desk.Stderr); strings.Count(says, "it cannot be reached\n") != 5 || strings.Count(says, " has another configuration\n") != 2 {
 		t.Errorf("it says %s", says)
 	}
 }
