@@ -37,7 +37,7 @@ func (v *Verifier) flow(ctx context.Context, c environment.FlowCheck) (string, e
 	if err != nil {
 		return "", err
 	}
-	client, err := t.reconnect(ctx, time.Now().Add(v.times().Start))
+	client, err := t.reconnect(ctx, v.now().Add(v.times().Start))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}

@@ -39,7 +39,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if err != nil {
 		return "", err
 	}
-	client, err := t.reconnect(ctx, time.Now().Add(v.times().Start))
+	client, err := t.reconnect(ctx, v.now().Add(v.times().Start))
 	if err != nil {
 		return "", fmt.Errorf("connect to the broker %s: %w", c.Broker, err)
 	}
@@ -56,7 +56,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 		return "", fmt.Errorf("before the reboot: %w", err)
 	}
 	cut := make(chan error, 1)
-	begin := time.Now()
+	begin := v.now()
 	go func() { cut <- v.Cut(ctx, r.Host) }()
 	// Until the connection breaks: the cut hits the middle of the stream.
 	broken := t.publishFor(ctx, client, min(within, noticed))
@@ -69,7 +69,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if broken == nil {
 		return "", fmt.Errorf("%s was not rebooted, or it does not serve the broker: the connection to %s held for %s", r.Host, c.Broker, min(within, noticed))
 	}
-	v.Say("%s: away after %.1f s; waiting for it", r.Host, time.Since(begin).Seconds())
+	v.Say("%s: away after %.1f s; waiting for it", r.Host, v.now().Sub(begin).Seconds())
 	client.Disconnect(0)
 
 	if err := v.awaitAPI(ctx, api, c, begin.Add(within)); err != nil {
@@ -89,14 +89,14 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 	if err := t.publish(client, t.next()); err != nil {
 		return "", err
 	}
-	err = t.repeat(ctx, client, time.Second, time.Until(begin.Add(within)), func() bool { return t.storedNow() > before })
+	err = t.repeat(ctx, client, time.Second, begin.Add(within).Sub(v.now()), func() bool { return t.storedNow() > before })
 	if errors.Is(err, errPatience) {
 		return "", fmt.Errorf("the system was not back within %s: it stores nothing that is published", within)
 	}
 	if err != nil {
 		return "", err
 	}
-	away := time.Since(begin)
+	away := v.now().Sub(begin)
 	if err := t.publishFor(ctx, client, v.times().Around); err != nil {
 		return "", fmt.Errorf("after the reboot: %w", err)
 	}
@@ -113,7 +113,7 @@ func (v *Verifier) reboot(ctx context.Context, c environment.FlowCheck, r enviro
 
 // publishFor publishes until the time is over, and ends early when the connection breaks.
 func (t *tracker) publishFor(ctx context.Context, client mqtt.Client, d time.Duration) error {
-	for end := time.Now().Add(d); time.Now().Before(end); {
+	for end := t.now().Add(d); t.now().Before(end); {
 		if err := t.publish(client, t.next()); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (v *Verifier) awaitAPI(ctx context.Context, api *http.Client, c environment
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(end) {
+		if v.now().After(end) {
 			return fmt.Errorf("the system is not back: %w", err)
 		}
 		if err := wait.For(ctx, 200*time.Millisecond); err != nil {
@@ -176,7 +176,7 @@ func (v *Verifier) lostByBroker(ctx context.Context, api *http.Client, c environ
 func (t *tracker) reconnect(ctx context.Context, end time.Time) (mqtt.Client, error) {
 	for {
 		client, err := t.connect()
-		if err == nil || time.Now().After(end) {
+		if err == nil || t.now().After(end) {
 			return client, err
 		}
 		if err := wait.For(ctx, 200*time.Millisecond); err != nil {

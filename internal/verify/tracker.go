@@ -32,6 +32,7 @@ type Position struct {
 type tracker struct {
 	device  string
 	options *mqtt.ClientOptions
+	now     func() time.Time
 
 	lock     sync.Mutex
 	sent     map[int]Position
@@ -53,7 +54,7 @@ func (v *Verifier) newTracker(ctx context.Context, c environment.FlowCheck, devi
 	if config.ServerName, _, err = net.SplitHostPort(c.Broker); err != nil {
 		return nil, err
 	}
-	t := &tracker{device: device, sent: map[int]Position{}, received: map[int]bool{}, stored: map[int]bool{}}
+	t := &tracker{device: device, now: v.now, sent: map[int]Position{}, received: map[int]bool{}, stored: map[int]bool{}}
 	t.options = mqtt.NewClientOptions().
 		AddBroker("ssl://" + c.Broker).SetClientID(device).SetUsername(c.User).SetPassword(password).
 		SetTLSConfig(config).SetConnectTimeout(timeout).SetKeepAlive(5 * time.Second).SetPingTimeout(5 * time.Second).SetWriteTimeout(5 * time.Second).
@@ -175,8 +176,8 @@ var errPatience = errors.New("the patience is over")
 // repeat waits until enough is stored, and after each pause it publishes again what is not. A broker takes what is
 // published while nothing that stores it is connected, and nobody gets it.
 func (t *tracker) repeat(ctx context.Context, client mqtt.Client, pause, patience time.Duration, enough func() bool) error {
-	for end, again := time.Now().Add(patience), time.Now().Add(pause); !enough(); {
-		if time.Now().After(end) {
+	for end, again := t.now().Add(patience), time.Now().Add(pause); !enough(); {
+		if t.now().After(end) {
 			return errPatience
 		}
 		if time.Now().After(again) {

@@ -45,6 +45,8 @@ type Verifier struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Times other than the defaults, for tests; zero: the default.
 	Times Times
+	// Now is the clock of the reboot; nil: time.Now.
+	Now func() time.Time
 
 	roots *x509.CertPool // nil: not read yet
 }
@@ -61,6 +63,14 @@ func (v *Verifier) times() Times {
 	t := v.Times
 	t.Start, t.Store, t.Around = cmp.Or(t.Start, time.Minute), cmp.Or(t.Store, time.Minute), cmp.Or(t.Around, 5*time.Second)
 	return t
+}
+
+// now reads the clock.
+func (v *Verifier) now() time.Time {
+	if v.Now != nil {
+		return v.Now()
+	}
+	return time.Now()
 }
 
 // Named returns the checks that environment.yaml names, in their order.

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -386,15 +387,26 @@ func TestReboot(t *testing.T) {
 			s.Cut = func(context.Context, string) error { s.powerCut(0); return nil }
 		}, "the system is not back: "},
 		"it stores nothing any more": {func(s *system) {
-			s.Settings.Reboot.Seconds = 1
+			var late atomic.Bool // once it is sure that nothing is stored, the time is over
+			s.Now = func() time.Time {
+				if late.Load() {
+					return time.Now().Add(24 * time.Hour)
+				}
+				return time.Now()
+			}
 			s.Cut = func(context.Context, string) error {
-				s.lock.Lock()
-				s.mistake = func(Position) (bool, bool) { return false, false }
-				s.lock.Unlock()
 				s.powerCut(2)
+				s.lock.Lock()
+				defer s.lock.Unlock()
+				missed := 0
+				s.mistake = func(Position) (bool, bool) {
+					missed++
+					late.Store(missed >= 3)
+					return false, false
+				}
 				return nil
 			}
-		}, "the system was not back within 1s: it stores nothing that is published"},
+		}, "the system was not back within 1h0m0s: it stores nothing that is published"},
 		"the broker does not come back": {func(s *system) {
 			s.Settings.Reboot.Seconds = 1
 			s.Cut = func(context.Context, string) error { s.stopBroker(); return nil }
@@ -512,6 +524,8 @@ func TestFirstAgain(t *testing.T) {
 		must.Do(t, err)
 		defer client.Disconnect(100)
 		must.Fail(t, device.first(t.Context(), client, 10*time.Second), "was not acknowledged as stored within 10s")
+		s.lock.Lock()
+		defer s.lock.Unlock()
 		if len(times) < 9 {
 			t.Errorf("it is sent at %v", times)
 		}
