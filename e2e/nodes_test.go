@@ -53,6 +53,14 @@ func newClusterCheckout(t *testing.T) *checkout {
 	if err := os.CopyFS(filepath.Join(c.dir, "environments", env), os.DirFS(filepath.Join(repository, "environments", env))); err != nil {
 		t.Fatal(err)
 	}
+	c.sealCluster(t)
+	c.call(t, "cluster", "secrets", "--env="+env).must(t)
+	return c
+}
+
+// sealCluster writes the credentials of environment cluster-local.
+func (c *checkout) sealCluster(t *testing.T) {
+	t.Helper()
 	sealed, err := secrets.Seal("credentials/cluster-local.enc.env", map[string]string{
 		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234-Kq7Zt2Vn9Xb4Rm",
 	}, []string{c.key.Recipient().String()})
@@ -60,8 +68,23 @@ func newClusterCheckout(t *testing.T) *checkout {
 		t.Fatal(err)
 	}
 	c.file(t, filepath.Join(c.dir, "credentials/cluster-local.enc.env"), string(sealed))
-	c.call(t, "cluster", "secrets", "--env="+env).must(t)
+}
+
+// newRepository makes a checkout that is the whole repository, and in which a user's shell needs no flags.
+func newRepository(t *testing.T) *checkout {
+	t.Helper()
+	c := newCheckout(t)
+	copyRepository(t, c.dir)
+	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+c.key.Recipient().String()+"\n")
+	c.file(t, filepath.Join(c.dir, ".env"), "AGEKEY=file://"+c.identity+"\nPINS="+pinsInUse(t)+"\nLOCALDATA="+c.data+"\n")
+	c.shell(t, "git init -q && git add -A && git -c user.name=test -c user.email=test@example.org commit -qm begin").must(t)
 	return c
+}
+
+// shell runs a line of a user's shell in the checkout.
+func (c *checkout) shell(t *testing.T, command string, env ...string) result {
+	t.Helper()
+	return runIn(t, c.dir, append([]string{"DAGGER_PROGRESS=plain"}, env...), "bash", "-c", command)
 }
 
 // Real Talos nodes, from empty disks to a cluster whose nodes are ready; again, nothing changes.
@@ -109,15 +132,7 @@ func TestGuideOfNodes(t *testing.T) {
 	for _, name := range []string{"cp-1", "worker-1", "worker-2"} {
 		node(t, "wipe", name).must(t) // none is on before `make cluster`
 	}
-	c := newCheckout(t)
-	copyRepository(t, c.dir)
-	c.file(t, filepath.Join(c.dir, ".sops.yaml"), "creation_rules:\n  - path_regex: ^credentials/\n    age: "+c.key.Recipient().String()+"\n")
-	c.file(t, filepath.Join(c.dir, ".env"), "AGEKEY=file://"+c.identity+"\nPINS="+pinsInUse(t)+"\nLOCALDATA="+c.data+"\n")
-	shell := func(command string) result {
-		t.Helper()
-		return runIn(t, c.dir, []string{"DAGGER_PROGRESS=plain"}, "bash", "-c", command)
-	}
-	shell("git init -q && git add -A && git -c user.name=test -c user.email=test@example.org commit -qm begin").must(t)
+	c := newRepository(t)
 	text, err := os.ReadFile(filepath.Join(c.dir, "docs/cluster-local.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -126,12 +141,12 @@ func TestGuideOfNodes(t *testing.T) {
 	for _, block := range consoleBlocks(string(text)) {
 		for _, line := range linesOf(block) {
 			command, _, _ := strings.Cut(line.command, "  #")
-			shell(command).must(t).says(t, line.prints...)
+			c.shell(t, command).must(t).says(t, line.prints...)
 			tried++
 		}
 	}
 	if tried < 10 {
 		t.Errorf("the guide has %d commands", tried)
 	}
-	shell("dagger call up --env=cluster-local").must(t).says(t, "no change")
+	c.shell(t, "dagger call up --env=cluster-local").must(t).says(t, "no change")
 }
