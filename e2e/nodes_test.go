@@ -109,6 +109,7 @@ func TestNodes(t *testing.T) {
 	tool("kubectl", "get,configmap,other").refuses(t, `configmaps "other" not found`)
 	tool("talosctl", "-n,cp-1,version").must(t).says(t, "Tag:         v1.14.1")
 	tool("talosctl", "-n,cp-1,upgrade").refuses(t)
+	tool("talosctl", "-n,cp-1,reboot").refuses(t, "not supported in container mode")
 	tool("helm", "list,-A").must(t).says(t, "NAMESPACE")
 
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
