@@ -31,7 +31,7 @@ func TestGuideOfBastion(t *testing.T) {
 	network := engineNetwork(t)
 	private, public := openssh.NewKey(t)
 	gate := openssh.Start(t, openssh.Config{
-		Root: filepath.Join(repository, ".slipway/ansible"), Network: network, Address: "198.18.87.1", Port: 2222, Operator: public,
+		Root: filepath.Join(repository, ".slipway/ansible"), Network: network, Address: "198.18.87.1", Port: 2222, Operator: public, Forwards: true,
 	})
 	only(t, network)
 

@@ -217,20 +217,30 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 	return nil, fmt.Errorf("%s cannot be reached by SSH at %s, after %d attempts within %s: %w", h.Name, h.Address, p.Attempts, p.Every*time.Duration(p.Attempts), last)
 }
 
-// WaitForBoot waits until the host has finished its first boot.
+// stillBooting is the exit code of booted: no other program of a host's has it. (EX_TEMPFAIL)
+const stillBooting = 75
+
+// WaitForBoot waits until the host has finished its first boot. A host that lets nobody run commands, as a bastion may,
+// cannot be asked: progress says so, and it has, unless it has a marker.
 func WaitForBoot(ctx context.Context, h Host, client *ssh.Client, p Patience, progress func(string)) error {
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	for n := 1; ; n++ {
 		err := run(client, h.booted())
-		var exit *ssh.ExitError
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !errors.As(err, &exit) {
-			return fmt.Errorf("check the first boot of %s: %w", h.Name, err)
+		if !exited(err, stillBooting) {
+			if !runsNoCommands(err) {
+				return fmt.Errorf("check the first boot of %s: %w", h.Name, err)
+			}
+			if h.BootMarker != "" {
+				return fmt.Errorf("%s lets %s run no commands, so its boot_marker %s cannot be looked for: %w", h.Name, h.User, h.BootMarker, err)
+			}
+			progress(fmt.Sprintf("%s: lets %s run no commands, so its first boot is not checked", h.Name, h.User))
+			return nil
 		}
 		if n == p.Attempts {
 			why := "cloud-init is still running"
@@ -246,14 +256,29 @@ func WaitForBoot(ctx context.Context, h Host, client *ssh.Client, p Patience, pr
 	}
 }
 
-// booted is a command that succeeds on a host that has finished its first boot. A host on which cloud-init has failed, is
-// switched off, or is not installed, has.
+func exited(err error, code int) bool {
+	var exit *ssh.ExitError
+	return errors.As(err, &exit) && exit.ExitStatus() == code
+}
+
+// runsNoCommands reports whether the host opens no session (MaxSessions 0), or runs another program than ours in it
+// (ForceCommand, nologin).
+func runsNoCommands(err error) bool {
+	var exit *ssh.ExitError
+	var closed *ssh.OpenChannelError
+	return errors.As(err, &exit) || errors.As(err, &closed)
+}
+
+// booted is a command that exits with stillBooting on a host that has not finished its first boot. A host on which cloud-init
+// has failed, is switched off, or is not installed, has.
 func (h Host) booted() string {
+	// cloud-init up to 22.4 says "not run".
+	booting := `command -v cloud-init >/dev/null && cloud-init status 2>/dev/null | grep -Eq "^status: (running|not started|not run)"`
 	if h.BootMarker != "" {
-		return "test -e " + printable.Quoted(h.BootMarker)
+		booting = "! test -e " + printable.Quoted(h.BootMarker)
 	}
-	// The user's shell need not be a POSIX one. cloud-init up to 22.4 says "not run".
-	return `sh -c '! command -v cloud-init >/dev/null || ! cloud-init status 2>/dev/null | grep -Eq "^status: (running|not started|not run)"'`
+	// The user's shell need not be a POSIX one.
+	return "sh -c " + printable.Quoted(fmt.Sprintf("if %s; then exit %d; fi", booting, stillBooting))
 }
 
 func run(client *ssh.Client, command string) error {

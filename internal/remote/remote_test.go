@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -46,6 +47,7 @@ type server struct {
 	commands chan string
 	codes    atomic.Pointer[[]uint32]
 	hang     atomic.Bool // commands are not answered
+	forwards atomic.Bool // nothing else is allowed
 }
 
 // serve lets the operator in whose key it is.
@@ -93,6 +95,10 @@ func (s *server) talk(connection net.Conn, config *ssh.ServerConfig) {
 	for incoming := range channels {
 		if incoming.ChannelType() == "direct-tcpip" {
 			go forward(incoming)
+			continue
+		}
+		if s.forwards.Load() {
+			_ = incoming.Reject(ssh.Prohibited, "open failed")
 			continue
 		}
 		channel, requests, err := incoming.Accept()
@@ -205,7 +211,7 @@ var quick = Patience{Attempts: 5, Every: time.Millisecond}
 // Wait for a host, and then for the end of its first boot.
 func TestWait(t *testing.T) {
 	operator := newKey(t)
-	s := serve(t, newKey(t), operator.PublicKey(), 1, 1, 0)
+	s := serve(t, newKey(t), operator.PublicKey(), stillBooting, stillBooting, 0)
 	var said []string
 	progress := func(text string) { said = append(said, text) }
 	client, err := WaitForSSH(t.Context(), s.Host, operator, quick, progress)
@@ -213,15 +219,39 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	s.BootMarker = "/it's there"
+	s.BootMarker = "/marker"
 	if err := WaitForBoot(t.Context(), s.Host, client, quick, progress); err != nil {
 		t.Fatal(err)
 	}
 	if len(said) != 2 || !strings.Contains(said[1], "test-backend: the first boot is not finished yet (2 of 5)") {
 		t.Errorf("it said %q", said)
 	}
-	if got, want := <-s.commands, `test -e '/it'\''s there'`; got != want {
+	if got, want := <-s.commands, s.booted(); got != want {
 		t.Errorf("it ran %s, want %s", got, want)
+	}
+}
+
+// A bastion may forward connections and run nothing: it opens no session (MaxSessions 0), or runs another program (ForceCommand,
+// nologin). It has booted, unless somebody says how to tell.
+func TestNoCommands(t *testing.T) {
+	operator := newKey(t)
+	for name, change := range map[string]func(*server){
+		"nologin":         func(*server) {},
+		"MaxSessions 0":   func(s *server) { s.forwards.Store(true) },
+		"another program": func(s *server) { s.codes.Store(&[]uint32{255}) },
+	} {
+		s := serve(t, newKey(t), operator.PublicKey(), 1)
+		change(s)
+		client, err := Dial(t.Context(), s.Host, operator)
+		must.Do(t, err)
+		var said []string
+		must.Do(t, WaitForBoot(t.Context(), s.Host, client, quick, func(text string) { said = append(said, text) }))
+		if want := []string{"test-backend: lets debian run no commands, so its first boot is not checked"}; !slices.Equal(said, want) {
+			t.Errorf("%s: it said %q", name, said)
+		}
+		s.BootMarker = "/marker"
+		must.Fail(t, WaitForBoot(t.Context(), s.Host, client, quick, func(string) {}), "test-backend lets debian run no commands, so its boot_marker /marker cannot be looked for: ")
+		must.Do(t, client.Close())
 	}
 }
 
@@ -268,7 +298,7 @@ func TestWaitEnds(t *testing.T) {
 			}
 		})
 	}
-	s := serve(t, hostKey, operator.PublicKey(), 1)
+	s := serve(t, hostKey, operator.PublicKey(), stillBooting)
 	client, err := WaitForSSH(t.Context(), s.Host, operator, quick, func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -283,21 +313,34 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// Without a marker, the first boot ends when cloud-init does, however it ends. The texts are those of cloud-init's cmd/status.py.
+// The first boot ends when the marker is there. Without one it ends when cloud-init does, however it ends. The texts are those of
+// cloud-init's cmd/status.py.
 func TestBooted(t *testing.T) {
-	for status, booted := range map[string]bool{
-		"status: running": false, "status: not started": false, "status: not run": false,
-		"status: done": true, "status: error": true, "status: disabled": true, "status: degraded done": true, "": true,
+	code := func(h Host, path string) int {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", h.booted())
+		cmd.Env = []string{"PATH=" + path}
+		_ = cmd.Run()
+		return cmd.ProcessState.ExitCode()
+	}
+	for status, want := range map[string]int{
+		"status: running": stillBooting, "status: not started": stillBooting, "status: not run": stillBooting,
+		"status: done": 0, "status: error": 0, "status: disabled": 0, "status: degraded done": 0, "": 0,
 	} {
 		folder := t.TempDir()
 		if status != "" {
 			must.Do(t, os.WriteFile(filepath.Join(folder, "cloud-init"), []byte("#!/bin/sh\necho '"+status+"'\nexit 2\n"), 0o755)) //nolint:gosec // it is run
 		}
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", Host{}.booted())
-		cmd.Env = []string{"PATH=" + folder + ":/usr/bin:/bin"}
-		if err := cmd.Run(); (err == nil) != booted {
-			t.Errorf("%q: %v", status, err)
+		if got := code(Host{}, folder+":/usr/bin:/bin"); got != want {
+			t.Errorf("%q: %d", status, got)
 		}
+	}
+	marked := Host{BootMarker: filepath.Join(t.TempDir(), "it's there")}
+	if got := code(marked, "/usr/bin:/bin"); got != stillBooting {
+		t.Errorf("without the marker: %d", got)
+	}
+	must.Do(t, os.WriteFile(marked.BootMarker, nil, 0o600))
+	if got := code(marked, "/usr/bin:/bin"); got != 0 {
+		t.Errorf("with the marker: %d", got)
 	}
 }
 

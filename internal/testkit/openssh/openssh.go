@@ -80,11 +80,16 @@ type Config struct {
 	Address  string
 	Port     int
 	Operator string // line of the public key that is let in
+	Forwards bool   // connections, and runs no commands
 }
 
 // Start starts a server, and waits until it listens. What it has logged is shown if the test fails.
 func Start(t *testing.T, c Config) *Server {
 	t.Helper()
+	sessions := 10 // OpenSSH's default
+	if c.Forwards {
+		sessions = 0
+	}
 	private, public := NewKey(t)
 	s := &Server{Address: c.Address, Port: c.Port, Public: public}
 	folder := t.TempDir()
@@ -100,7 +105,8 @@ UsePAM no
 PidFile none
 Subsystem sftp internal-sftp
 SetEnv HOME=%[3]s
-`, c.Address, c.Port, folder),
+MaxSessions %[4]d
+`, c.Address, c.Port, folder, sessions),
 	} {
 		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
