@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"dagger/slipway/internal/dagger"
 )
@@ -57,11 +57,7 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 	if err != nil {
 		return nil, err
 	}
-	all, err := sources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	dependencies, err := dependencies(all)
+	code, err := ownCode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +68,10 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 	// Addressed by what they are made of: unchanged, neither the dependencies nor the program are
 	// compiled again, whichever checkout or commit of the module is called.
 	return golang.
-		WithDirectory("/src", dependencies).
+		WithDirectory("/src", dag.CurrentModule().Workdir(code.dependencies)).
 		WithWorkdir("/src").
 		WithExec([]string{"go", "build", "-trimpath", "./dependencies"}).
-		WithDirectory("/src", dag.CurrentModule().Workdir(all, dagger.CurrentModuleWorkdirOpts{Include: own})).
+		WithDirectory("/src", dag.CurrentModule().Workdir(code.sources, dagger.CurrentModuleWorkdirOpts{Include: own})).
 		WithExec([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "/program", pkg}).
 		File("/program"), nil
 }
@@ -94,21 +90,47 @@ func (m *Slipway) golang() (*dagger.Container, error) {
 	return golang, nil
 }
 
-// sources writes go.mod and the Go files of our own programs to a folder of this call.
+// code is what our own programs are built from, in folders of this call.
+type code struct {
+	sources      string
+	dependencies string
+}
+
+// written is the code, once it is written. Each call is a process of its own.
+var written struct {
+	sync.Mutex
+	*code
+}
+
+// ownCode writes go.mod and the Go files of our own programs to folders of this call.
 //
 // Read back from there, the engine knows them by their content: otherwise each change of the module, even
-// of ci/, would build everything again. The folder is gone when the call ends, so a function must not
-// return what is built from it to a later session's cache: such a function has +cache="session".
-func sources(ctx context.Context) (string, error) {
-	folder := rand.Text() // stages can run at once
+// of ci/, would build everything again. The folders are gone when the call ends, so a function must not
+// return what is built from them to a later session's cache: such a function has +cache="session".
+func ownCode(ctx context.Context) (*code, error) {
+	written.Lock() // stages can run at once
+	defer written.Unlock()
+	if written.code != nil {
+		return written.code, nil
+	}
+	c := &code{sources: "sources", dependencies: "dependencies"}
 	_, err := dag.Directory().WithDirectory(".", moduleRoot(), dagger.DirectoryWithDirectoryOpts{
 		Include: []string{"go.mod", "go.sum", "cmd/slipway/**", "internal/**", "dev/cloudsim/**"},
 		Exclude: []string{"**/*_test.go", "**/testdata", "internal/testkit", "internal/must"},
-	}).Export(ctx, folder)
+	}).Export(ctx, c.sources)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return folder, samePermissions(folder)
+	if err := c.writeDependencies(); err != nil {
+		return nil, err
+	}
+	for _, folder := range []string{c.sources, c.dependencies} {
+		if err := samePermissions(folder); err != nil {
+			return nil, err
+		}
+	}
+	written.code = c
+	return c, nil
 }
 
 // samePermissions gives every file the same permissions. Those of a checkout depend on the umask,
@@ -125,28 +147,27 @@ func samePermissions(folder string) error {
 	})
 }
 
-// dependencies has what it takes to compile the dependencies of all our programs.
-func dependencies(sources string) (*dagger.Directory, error) {
-	foreign, err := imports(sources)
+// writeDependencies writes what it takes to compile the dependencies of all our programs.
+func (c *code) writeDependencies() error {
+	foreign, err := imports(c.sources)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	folder := rand.Text()
-	if err := os.MkdirAll(filepath.Join(folder, "dependencies"), 0o755); err != nil {
-		return nil, err
+	if err := os.MkdirAll(filepath.Join(c.dependencies, "dependencies"), 0o755); err != nil {
+		return err
 	}
 	texts := map[string][]byte{"dependencies/dependencies.go": []byte(foreign)}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		if texts[name], err = os.ReadFile(filepath.Join(sources, name)); err != nil {
-			return nil, err
+		if texts[name], err = os.ReadFile(filepath.Join(c.sources, name)); err != nil {
+			return err
 		}
 	}
 	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
-			return nil, err
+		if err := os.WriteFile(filepath.Join(c.dependencies, name), text, 0o600); err != nil {
+			return err
 		}
 	}
-	return dag.CurrentModule().Workdir(folder), samePermissions(folder)
+	return nil
 }
 
 // imports returns a Go file that imports every package of other modules that the files in folder
