@@ -110,11 +110,12 @@ MaxSessions %[4]d
 	} {
 		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	args := []string{"/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(folder, "sshd_config")}
-	if c.Network != "" {
-		args = append([]string{"nsenter", "--net=" + c.Network}, args...)
+	s.cmd = In(t, c.Root, "/usr/sbin/sshd", "-D", "-e", "-f", filepath.Join(folder, "sshd_config"))
+	if c.Network != "" { // before the mounts, which hide the file
+		enter, err := exec.LookPath("nsenter")
+		must.Do(t, err)
+		s.cmd.Path, s.cmd.Args = enter, append([]string{enter, "--net=" + c.Network}, s.cmd.Args...)
 	}
-	s.cmd = In(t, c.Root, args...)
 	s.cmd.Stderr = &s.log
 	t.Cleanup(func() { // when it has ended
 		if t.Failed() {
