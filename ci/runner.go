@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"go/parser"
-	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"dagger/slipway/internal/dagger"
@@ -57,21 +52,16 @@ func (m *Slipway) program(ctx context.Context, name, pkg string, folders ...stri
 	if err != nil {
 		return nil, err
 	}
-	code, err := ownCode(ctx)
-	if err != nil {
+	if err := writeSources(ctx); err != nil {
 		return nil, err
-	}
-	own := []string{"go.mod", "go.sum"}
-	for _, folder := range folders {
-		own = append(own, folder+"/**")
 	}
 	// Addressed by what they are made of: unchanged, neither the dependencies nor the program are
 	// compiled again, whichever checkout or commit of the module is called.
 	return golang.
-		WithDirectory("/src", dag.CurrentModule().Workdir(code.dependencies)).
+		WithDirectory("/src", sourcesOf("dev/dependencies")).
 		WithWorkdir("/src").
-		WithExec([]string{"go", "build", "-trimpath", "./dependencies"}).
-		WithDirectory("/src", dag.CurrentModule().Workdir(code.sources, dagger.CurrentModuleWorkdirOpts{Include: own})).
+		WithExec([]string{"go", "build", "-trimpath", "./dev/dependencies"}).
+		WithDirectory("/src", sourcesOf(folders...)).
 		WithExec([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", "/program", pkg}).
 		File("/program"), nil
 }
@@ -90,47 +80,47 @@ func (m *Slipway) golang() (*dagger.Container, error) {
 	return golang, nil
 }
 
-// code is what our own programs are built from, in folders of this call.
-type code struct {
-	sources      string
-	dependencies string
-}
+// sources is the folder of a call with what our own programs are built from.
+const sources = "sources"
 
-// written is the code, once it is written. Each call is a process of its own.
+// written says whether it is there. Each call is a process of its own.
 var written struct {
 	sync.Mutex
-	*code
+	done bool
 }
 
-// ownCode writes go.mod and the Go files of our own programs to folders of this call.
+// writeSources writes go.mod and the Go files of our own programs to a folder of this call.
 //
 // Read back from there, the engine knows them by their content: otherwise each change of the module, even
-// of ci/, would build everything again. The folders are gone when the call ends, so a function must not
-// return what is built from them to a later session's cache: such a function has +cache="session".
-func ownCode(ctx context.Context) (*code, error) {
+// of ci/, would build everything again. The folder is gone when the call ends, so a function must not
+// return what is built from it to a later session's cache: such a function has +cache="session".
+func writeSources(ctx context.Context) error {
 	written.Lock() // stages can run at once
 	defer written.Unlock()
-	if written.code != nil {
-		return written.code, nil
+	if written.done {
+		return nil
 	}
-	c := &code{sources: "sources", dependencies: "dependencies"}
 	_, err := dag.Directory().WithDirectory(".", moduleRoot(), dagger.DirectoryWithDirectoryOpts{
-		Include: []string{"go.mod", "go.sum", "cmd/slipway/**", "internal/**", "dev/cloudsim/**"},
+		Include: []string{"go.mod", "go.sum", "cmd/slipway/**", "internal/**", "dev/cloudsim/**", "dev/dependencies/**"},
 		Exclude: []string{"**/*_test.go", "**/testdata", "internal/testkit", "internal/must"},
-	}).Export(ctx, c.sources)
+	}).Export(ctx, sources)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.writeDependencies(); err != nil {
-		return nil, err
+	if err := samePermissions(sources); err != nil {
+		return err
 	}
-	for _, folder := range []string{c.sources, c.dependencies} {
-		if err := samePermissions(folder); err != nil {
-			return nil, err
-		}
+	written.done = true
+	return nil
+}
+
+// sourcesOf is go.mod and folders of the sources, which are written.
+func sourcesOf(folders ...string) *dagger.Directory {
+	include := []string{"go.mod", "go.sum"}
+	for _, folder := range folders {
+		include = append(include, folder+"/**")
 	}
-	written.code = c
-	return c, nil
+	return dag.CurrentModule().Workdir(sources, dagger.CurrentModuleWorkdirOpts{Include: include})
 }
 
 // samePermissions gives every file the same permissions. Those of a checkout depend on the umask,
@@ -145,54 +135,4 @@ func samePermissions(folder string) error {
 		}
 		return os.Chmod(path, 0o644)
 	})
-}
-
-// writeDependencies writes what it takes to compile the dependencies of all our programs.
-func (c *code) writeDependencies() error {
-	foreign, err := imports(c.sources)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(c.dependencies, "dependencies"), 0o755); err != nil {
-		return err
-	}
-	texts := map[string][]byte{"dependencies/dependencies.go": []byte(foreign)}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		if texts[name], err = os.ReadFile(filepath.Join(c.sources, name)); err != nil {
-			return err
-		}
-	}
-	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(c.dependencies, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// imports returns a Go file that imports every package of other modules that the files in folder
-// import.
-func imports(folder string) (string, error) {
-	found := map[string]bool{}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range file.Imports {
-			// The first part of another module's path is a host name.
-			if host, _, _ := strings.Cut(spec.Path.Value, "/"); strings.Contains(host, ".") {
-				found[spec.Path.Value] = true
-			}
-		}
-		return nil
-	})
-	text := "package dependencies\n\nimport (\n"
-	for _, path := range slices.Sorted(maps.Keys(found)) {
-		text += "\t_ " + path + "\n"
-	}
-	return text + ")\n", err
 }

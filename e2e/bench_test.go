@@ -59,7 +59,7 @@ func TestBenchWarm(t *testing.T) {
 	c.call(t, "apply", "--env=local").must(t)
 	c.call(t, "plan", "--env=local").must(t)
 
-	smallest := newSmallestModule(t, c)
+	smallest := newSmallestModule(t, c, nil, pinned(t, "DEBIAN"))
 	load := median(func() { runIn(t, c.dir, nil, "dagger", "-m", c.module, "functions").must(t) })
 	cached := median(func() { c.call(t, "environments").must(t) })
 	alone := median(func() { runIn(t, smallest, nil, "dagger", "call", "exec").must(t) })
@@ -121,12 +121,12 @@ func TestBenchWarm(t *testing.T) {
 
 // newSmallestModule is a Dagger module whose functions run one command each, on nothing. It is
 // what a call costs before Slipway does anything.
-func newSmallestModule(t *testing.T, c *checkout) string {
+func newSmallestModule(t *testing.T, c *checkout, env []string, debian string) string {
 	t.Helper()
 	dir := t.TempDir()
 	runIn(t, dir, nil, "git", "init", "-q").must(t)
 	c.file(t, filepath.Join(dir, "LICENSE"), "none\n") // else Dagger fetches one
-	runIn(t, dir, nil, "dagger", "init", "--sdk=go", "--name=smallest", "--source=.").must(t)
+	runIn(t, dir, env, "dagger", "init", "--sdk=go", "--name=smallest", "--source=.").must(t)
 	c.file(t, filepath.Join(dir, "main.go"), fmt.Sprintf(`package main
 
 import (
@@ -153,48 +153,74 @@ func (*Smallest) ExecWithService(ctx context.Context) (string, error) {
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"perl", "/serve.pl"}})
 	return debian().WithServiceBinding("service", service).WithExec([]string{"echo", rand.Text()}).Stdout(ctx)
 }
-`, pinned(t, "DEBIAN")))
-	runIn(t, dir, nil, "dagger", "--progress=plain", "develop").must(t)
+`, debian))
+	runIn(t, dir, env, "dagger", "--progress=plain", "develop").must(t)
 	return dir
 }
 
 // TestBenchFirst measures the first call on an engine whose store is empty, with
-// the images at hand, the stage runner's too.
+// the images at hand, the stage runner's too, beside that of the smallest module.
+//
+// The store is in memory: on a disk that is shared, the same call takes up to four times as long as the one before.
 func TestBenchFirst(t *testing.T) {
 	e := newSpareEngine(t)
+	store := filepath.Join(e.cache, "store")
+	run(t, "mkdir", store).must(t)
+	run(t, "mount", "-t", "tmpfs", "slipway-bench", store).must(t)
+	t.Cleanup(func() {
+		e.engine(t, "down").must(t)
+		run(t, "umount", store).must(t)
+	})
 	e.engine(t, "up").must(t)
 	c := newCheckout(t)
+	smallest := newSmallestModule(t, c, []string{e.host()}, e.pinned(t, "DEBIAN"))
 	begin := time.Now()
 	published := e.publishRunner(t, c)
 	fmt.Printf("building and publishing the stage runner    %6.2f s, with empty caches\n", time.Since(begin).Seconds())
 
-	// The registry is empty after each start of the engine: push the images again.
 	registry, kept := filepath.Join(e.cache, "registry"), filepath.Join(e.cache, "kept")
 	run(t, "cp", "-a", registry, kept).must(t)
-	e.engine(t, "down").must(t)
-	if err := os.RemoveAll(filepath.Join(e.cache, "store")); err != nil {
-		t.Fatal(err)
-	}
-	e.engine(t, "up").must(t)
-	run(t, "cp", "-a", kept+"/.", registry).must(t)
 	pins, err := os.ReadFile(filepath.Join(e.checkout, ".slipway", "pins.env"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	withRunner := filepath.Join(t.TempDir(), "pins.env")
 	c.file(t, withRunner, string(pins)+"RUNNER="+published+"\n")
+	empty := func() {
+		e.engine(t, "down").must(t)
+		run(t, "find", store, "-mindepth", "1", "-delete").must(t)
+		e.engine(t, "up").must(t)
+		// The registry is empty after each start of the engine: push the images again.
+		run(t, "cp", "-a", kept+"/.", registry).must(t)
+	}
+	timed := func(dir string, args ...string) result {
+		t.Helper()
+		return runIn(t, dir, []string{e.host()}, "dagger", args...).must(t)
+	}
 	call := func(function, says string) time.Duration {
 		begin := time.Now()
-		args := append(c.args(t), "--pins="+withRunner, function, "--env=local")
-		runIn(t, c.dir, []string{e.host()}, "dagger", args...).must(t).says(t, says)
+		timed(c.dir, append(c.args(t), "--pins="+withRunner, function, "--env=local")...).says(t, says)
 		return time.Since(begin)
 	}
-	first := call("bootstrap", "created bucket")
-	fmt.Printf("the first call on an empty store: bootstrap %6.2f s\n", first.Seconds())
+	var first, least []time.Duration
+	n := min(rounds(t), 3)
+	for range n {
+		empty()
+		begin := time.Now()
+		timed(smallest, "call", "exec-with-service")
+		least = append(least, time.Since(begin))
+		empty()
+		first = append(first, call("bootstrap", "created bucket"))
+	}
+	slices.Sort(first)
+	slices.Sort(least)
+	ratio := first[n/2].Seconds() / least[n/2].Seconds()
+	fmt.Printf("the first call on an empty store: smallest  %6.2f s\n", least[n/2].Seconds())
+	fmt.Printf("the first call on an empty store: bootstrap %6.2f s, %.2f × that\n", first[n/2].Seconds(), ratio)
 	fmt.Printf("then plan                                   %6.2f s\n", call("plan", "22 to create").Seconds())
 	fmt.Printf("then apply, which installs a server's packages %6.2f s\n", call("apply", "22 to create").Seconds())
-	if first > 25*time.Second && rounds(t) > 1 {
-		t.Errorf("the first call takes %s, more than 25 s", first)
+	if ratio > 1.5 && n > 1 {
+		t.Errorf("the first call takes %.2f × that of the smallest module, more than 1.5", ratio)
 	}
 }
 

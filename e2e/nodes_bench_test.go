@@ -20,7 +20,7 @@ func TestBenchNodes(t *testing.T) {
 	c := newClusterCheckout(t)
 	const env = "--env=cluster-local"
 	c.call(t, "up", env).must(t)
-	smallest := newSmallestModule(t, c)
+	smallest := newSmallestModule(t, c, nil, pinned(t, "DEBIAN"))
 	service := median(n, func() { runIn(t, smallest, nil, "dagger", "call", "exec-with-service").must(t) })
 
 	folder := t.TempDir()

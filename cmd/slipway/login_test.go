@@ -3,57 +3,65 @@
 package main
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/client/config"
-	"golang.org/x/crypto/nacl/box"
 
 	"slipway/internal/must"
 	"slipway/internal/run"
 )
 
-// A reader has the private key to which logins are sealed.
-type reader struct{ public, private *[32]byte }
+// A reader has the key of a call that makes a login.
+type reader struct {
+	key  []byte
+	file string // with the key in base64
+}
 
 func newReader(t *testing.T) reader {
 	t.Helper()
-	public, private, err := box.GenerateKey(rand.Reader)
-	must.Do(t, err)
-	return reader{public, private}
+	r := reader{make([]byte, 32), filepath.Join(t.TempDir(), "login-key")}
+	rand.Read(r.key)
+	must.Do(t, os.WriteFile(r.file, []byte(r.text()), 0o600))
+	return r
 }
 
-// sealTo passes the public key, as the module does.
-func (r reader) sealTo(o *call) {
-	o.add("--seal-to=" + base64.StdEncoding.EncodeToString(r.public[:]))
-}
+func (r reader) text() string { return base64.StdEncoding.EncodeToString(r.key) }
+
+// pass passes the key, as the module does.
+func (r reader) pass(o *call) { o.add("--login-key=" + r.file) }
 
 // open returns the file that a stage has left.
 func (r reader) open(t *testing.T, e ended) []byte {
 	t.Helper()
 	sealed, err := base64.StdEncoding.DecodeString(readFile(t, filepath.Join(e.out, "sealed")))
 	must.Do(t, err)
-	file, ok := box.OpenAnonymous(nil, sealed, r.public, r.private)
-	if !ok {
-		t.Fatal("what is left does not open")
-	}
+	block, err := aes.NewCipher(r.key)
+	must.Do(t, err)
+	box, err := cipher.NewGCMWithRandomNonce(block)
+	must.Do(t, err)
+	file, err := box.Open(nil, nil, sealed, nil)
+	must.Do(t, err)
 	return file
 }
 
-// A login is made for its reader alone: without one it is refused, and with one nobody else sees a key or a
+// A login is made for the call alone: without its key it is refused, and with one nobody else sees a key or a
 // certificate. It works.
 func TestBlackBoxClusterLogin(t *testing.T) {
 	h := newHome(t, 3)
 	h.run("apply", ofCluster).must(t, run.Done)
 	reader := newReader(t)
 	for _, name := range []string{"kubeconfig", "talosconfig"} {
-		h.run("cluster-"+name).must(t, run.BadInput).says(t, `--seal-to is ""`, "a login is never shown in the clear", "hint: (umask 077; dagger call cluster "+name+" --env=test --for=8h plaintext >~/.")
-		e := h.run("cluster-"+name, reader.sealTo, func(o *call) { o.add("--for=10m") }).must(t, run.Done).says(t, "login to home: valid until ")
+		h.run("cluster-"+name).must(t, run.BadInput).says(t, "there is no key to seal the login with", "a login is never shown in the clear", "hint: (umask 077; dagger call cluster "+name+" --env=test --for=8h plaintext >~/.")
+		e := h.run("cluster-"+name, reader.pass, func(o *call) { o.add("--for=10m") }).must(t, run.Done).says(t, "login to home: valid until ")
 		file := reader.open(t, e)
 		canaries := clusterCanaries(h.project)
 		known := len(canaries)
@@ -62,7 +70,8 @@ func TestBlackBoxClusterLogin(t *testing.T) {
 			must.Do(t, err)
 			canaries[string(match[1])] = string(value)
 		}
-		if found := len(canaries) - known; found != 3 {
+		canaries["login-key"] = reader.text()
+		if found := len(canaries) - known; found != 4 {
 			t.Errorf("%d secrets were found in it", found)
 		}
 		if found := leaked(e.left(t), canaries); len(found) > 0 {
@@ -76,7 +85,7 @@ func TestBlackBoxClusterLogin(t *testing.T) {
 		t.Error("a kubeconfig needs the store")
 		return false
 	})
-	h.run("cluster-kubeconfig", reader.sealTo).must(t, run.Done)
+	h.run("cluster-kubeconfig", reader.pass).must(t, run.Done)
 }
 
 // answers checks that the machines answer the owner of a talosconfig.

@@ -2,12 +2,13 @@ package clusters
 
 import (
 	"context"
-	"crypto/rand"
+	"crypto/aes"
+	"crypto/cipher"
 	"encoding/base64"
 	"flag"
+	"os"
+	"strings"
 	"time"
-
-	"golang.org/x/crypto/nacl/box"
 
 	"slipway/internal/clusters"
 	"slipway/internal/fault"
@@ -19,7 +20,7 @@ import (
 func Kubeconfig() run.Command {
 	var l loginFlags
 	return run.Command{
-		Name: "cluster-kubeconfig", Help: "make a short-lived kubeconfig for an administrator, sealed to a public key",
+		Name: "cluster-kubeconfig", Help: "make a short-lived kubeconfig for an administrator, sealed with a key of the call",
 		Opens: run.Credentials, // the cluster can be entered while the store is down
 		Flags: l.add,
 		Run:   func(_ context.Context, r *run.Run) error { return makeKubeconfig(r, l) },
@@ -27,7 +28,7 @@ func Kubeconfig() run.Command {
 }
 
 func makeKubeconfig(r *run.Run, l loginFlags) error {
-	lifetime, to, err := l.read(again(r, "kubeconfig", "~/.kube/"))
+	lifetime, key, err := l.read(again(r, "kubeconfig", "~/.kube/"))
 	if err != nil {
 		return err
 	}
@@ -42,14 +43,14 @@ func makeKubeconfig(r *run.Run, l loginFlags) error {
 	if err != nil {
 		return err
 	}
-	return leaveSealed(c, made, to)
+	return leaveSealed(c, made, key)
 }
 
 // Talosconfig makes a talosconfig for an administrator.
 func Talosconfig() run.Command {
 	var l loginFlags
 	return run.Command{
-		Name: "cluster-talosconfig", Help: "make a short-lived talosconfig for an administrator, sealed to a public key",
+		Name: "cluster-talosconfig", Help: "make a short-lived talosconfig for an administrator, sealed with a key of the call",
 		Opens: run.State, // layers may list the nodes
 		Flags: l.add,
 		Run:   func(ctx context.Context, r *run.Run) error { return makeTalosconfig(ctx, r, l) },
@@ -57,7 +58,7 @@ func Talosconfig() run.Command {
 }
 
 func makeTalosconfig(ctx context.Context, r *run.Run, l loginFlags) error {
-	lifetime, to, err := l.read(again(r, "talosconfig", "~/.talos/"))
+	lifetime, key, err := l.read(again(r, "talosconfig", "~/.talos/"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func makeTalosconfig(ctx context.Context, r *run.Run, l loginFlags) error {
 	if err != nil {
 		return err
 	}
-	return leaveSealed(c, made, to)
+	return leaveSealed(c, made, key)
 }
 
 // again is the call that makes a login and puts it into a folder, for its owner alone.
@@ -77,14 +78,14 @@ func again(r *run.Run, function, folder string) string {
 	return "(umask 077; dagger call cluster " + function + " --env=" + r.Env + " --for=8h plaintext >" + folder + r.Env + ")"
 }
 
-// loginFlags say how long a login is valid, and who gets it.
+// loginFlags say how long a login is valid, and which key seals it.
 type loginFlags struct {
-	lifetime, to string
+	lifetime, keyFile string
 }
 
 func (l *loginFlags) add(f *flag.FlagSet) {
 	f.StringVar(&l.lifetime, "for", "8h", "lifetime of the certificate, from 1m to 168h")
-	f.StringVar(&l.to, "seal-to", "", "public key of a NaCl box, in base64")
+	f.StringVar(&l.keyFile, "login-key", "/run/secrets/login-key", "file with the key that seals the login: 32 bytes in base64")
 }
 
 // The shortest and the longest lifetime of a login.
@@ -93,27 +94,39 @@ const (
 	longest  = 7 * 24 * time.Hour
 )
 
-// read refuses flags that are not usable, with a hint.
-func (l *loginFlags) read(hint string) (lifetime time.Duration, to *[32]byte, err error) {
+// read reads the key, and refuses flags that are not usable, with a hint.
+func (l *loginFlags) read(hint string) (lifetime time.Duration, key []byte, err error) {
 	lifetime, err = time.ParseDuration(l.lifetime)
 	if err != nil || lifetime < shortest || lifetime > longest {
 		return 0, nil, fault.Refuse(hint, "--for is %q, want a duration from 1m to 168h, such as 8h", l.lifetime)
 	}
-	key, err := base64.StdEncoding.DecodeString(l.to)
-	if err != nil || len(key) != len(to) {
-		return 0, nil, fault.Refuse(hint, "--seal-to is %q, want 32 bytes in base64: a login is never shown in the clear", l.to)
+	text, err := os.ReadFile(l.keyFile)
+	if err != nil {
+		return 0, nil, fault.Refuse(hint, "there is no key to seal the login with: a login is never shown in the clear: %v", err)
 	}
-	return lifetime, (*[32]byte)(key), nil
+	key, err = base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != keyBytes {
+		return 0, nil, fault.Refuse(hint, "the key that seals the login, %s, is not %d bytes in base64", l.keyFile, keyBytes)
+	}
+	return lifetime, key, nil
 }
 
-// leaveSealed leaves a login to the owner of a public key. The engine keeps all that a run prints or writes on its
+// keyBytes is the size of a key of AES-256.
+const keyBytes = 32
+
+// leaveSealed leaves a login, sealed with the key. The engine keeps all that a run prints or writes on its
 // disk, unencrypted.
-func leaveSealed(c *clusters.Cluster, made talos.Login, to *[32]byte) error {
+func leaveSealed(c *clusters.Cluster, made talos.Login, key []byte) error {
 	c.Mask.Add(made.Key)
-	sealed, err := box.SealAnonymous(nil, made.File, to, rand.Reader)
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return err
 	}
+	box, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return err
+	}
+	sealed := box.Seal(nil, nil, made.File, nil)
 	c.Say("login to %s: valid until %s", run.Word(c.Spec.Name), run.Word(made.Until.UTC().Format(time.DateTime)+" UTC"))
 	return c.Leave("sealed", []byte(base64.StdEncoding.EncodeToString(sealed)))
 }

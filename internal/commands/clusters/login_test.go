@@ -2,6 +2,8 @@ package clusters
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/base64"
@@ -11,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/crypto/nacl/box"
 
 	"slipway/internal/must"
 	"slipway/internal/run"
@@ -36,27 +36,38 @@ func setting(t *testing.T, file []byte, names string) []byte {
 	return value
 }
 
-// A login is left for the owner of the public key, and its key is masked.
+// keyFile is a file with the key of a call.
+func keyFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "login-key")
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// A login is left sealed with the key of the call, and its own key is masked.
 func TestLogin(t *testing.T) {
 	v := withCluster(t)
 	must.Do(t, makeSecrets(v.Run, "/nonexistent"))
 	commit(v)
 	must.Do(t, v.OpenCredentials())
-	public, private, err := box.GenerateKey(rand.Reader)
+	key := make([]byte, keyBytes)
+	rand.Read(key)
+	block, err := aes.NewCipher(key)
 	must.Do(t, err)
+	box, err := cipher.NewGCMWithRandomNonce(block)
+	must.Do(t, err)
+	keyFile := keyFile(t, base64.StdEncoding.EncodeToString(key))
 	for name, login := range logins {
 		t.Run(name, func(t *testing.T) {
 			v.Out = t.TempDir()
 			v.Progress.Reset()
-			must.Do(t, login(t.Context(), v.Run, loginFlags{"90m", base64.StdEncoding.EncodeToString(public[:])}))
+			must.Do(t, login(t.Context(), v.Run, loginFlags{"90m", keyFile}))
 			text, err := os.ReadFile(filepath.Join(v.Out, "sealed"))
 			must.Do(t, err)
 			sealed, err := base64.StdEncoding.DecodeString(string(text))
 			must.Do(t, err)
-			opened, ok := box.OpenAnonymous(nil, sealed, public, private)
-			if !ok {
-				t.Fatal("it does not open")
-			}
+			opened, err := box.Open(nil, nil, sealed, nil)
+			must.Do(t, err)
 			certificate, key := setting(t, opened, "client-certificate-data|crt"), setting(t, opened, "client-key-data|key")
 			pair, err := tls.X509KeyPair(certificate, key)
 			must.Do(t, err)
@@ -77,17 +88,21 @@ func TestLogin(t *testing.T) {
 func TestLoginRefuses(t *testing.T) {
 	v := withCluster(t)
 	must.Do(t, v.OpenCredentials())
-	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	key := base64.StdEncoding.EncodeToString(make([]byte, keyBytes))
+	good := keyFile(t, key)
 	for name, login := range logins {
 		hint := "dagger call cluster " + name + " --env=test --for=8h plaintext >~/." + map[string]string{"kubeconfig": "kube", "talosconfig": "talos"}[name] + "/test)"
 		for _, lifetime := range []string{"", "0", "0s", "-8h", "30s", "59.9s", "168h0m1s", "200h", "7d", "soon"} {
-			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key}), `--for is "`+lifetime+`", want a duration from 1m to 168h`, hint)
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, good}), `--for is "`+lifetime+`", want a duration from 1m to 168h`, hint)
 		}
-		for _, to := range []string{"", "nobody", key[1:], key + key, key[:42] + "=="} {
-			must.Refuse(t, login(t.Context(), v.Run, loginFlags{"8h", to}), `--seal-to is "`+to+`", want 32 bytes in base64`, hint)
+		must.Refuse(t, login(t.Context(), v.Run, loginFlags{"8h", "/nonexistent"}), "there is no key to seal the login with: a login is never shown in the clear", hint)
+		for _, text := range []string{"", "nobody", key[1:], key + key, key[:42] + "=="} {
+			bad := keyFile(t, text)
+			err := login(t.Context(), v.Run, loginFlags{"8h", bad})
+			must.Refuse(t, err, "the key that seals the login, "+bad+", is not 32 bytes in base64", hint)
 		}
 		for _, lifetime := range []string{"1m", "168h"} {
-			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key}), "there is no file "+file, "dagger call -y cluster secrets --env=test")
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, good}), "there is no file "+file, "dagger call -y cluster secrets --env=test")
 		}
 	}
 	if left, err := os.ReadDir(v.Out); err != nil || len(left) > 0 {
