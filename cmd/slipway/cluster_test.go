@@ -22,6 +22,7 @@ import (
 	"slipway/internal/run"
 	"slipway/internal/secrets"
 	"slipway/internal/talos"
+	"slipway/internal/testkit"
 	"slipway/internal/testkit/machines"
 )
 
@@ -56,9 +57,9 @@ func TestBlackBoxCluster(t *testing.T) {
 	p.run("plan").must(t, run.Changes).says(t, "cluster.yaml", "will be planned again when test has been applied")
 	p.run("plan", ofCluster).must(t, run.BadInput).says(t, "the cluster home has no nodes")
 	p.run("drift").must(t, run.Changes).says(t, "test: does not match its code: 2 not applied yet", "~ cluster.yaml: home is not applied yet: create\n")
-	reader := newReader(t)
-	p.run("cluster-talosconfig", reader.pass).must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
-	if file := string(reader.open(t, p.run("cluster-kubeconfig", reader.pass).must(t, run.Done))); !strings.Contains(file, "server: https://10.0.0.10:6443\n") {
+	key := testkit.NewLoginKey(t)
+	p.run("cluster-talosconfig", sealedWith(key)).must(t, run.BadInput).says(t, "the cluster home has no nodes", "hint: dagger call apply --env=test")
+	if file := string(key.Open(t, p.run("cluster-kubeconfig", sealedWith(key)).must(t, run.Done).out)); !strings.Contains(file, "server: https://10.0.0.10:6443\n") {
 		t.Error("without nodes, the kubeconfig has no server")
 	}
 	p.run("output", ofCluster).must(t, run.BadInput).says(t, `environment test has no layer "cluster.yaml"`)
@@ -69,7 +70,7 @@ func TestBlackBoxCluster(t *testing.T) {
 		says(t, "a (controlplane, 10.0.0.11)\n", "machine.token: (hidden)\n", "machine.env.HTTPS_PROXY: (hidden)\n", "HostnameConfig: hostname: a\n")
 	p.run("cluster-config", func(o *call) { o.add("--node=b") }).must(t, run.BadInput).says(t, `cluster home has no node "b"`, "hint: the nodes of test are a")
 
-	if file := string(reader.open(t, p.run("cluster-talosconfig", reader.pass).must(t, run.Done))); !strings.Contains(file, "endpoints:\n            - 10.0.0.11\n") {
+	if file := string(key.Open(t, p.run("cluster-talosconfig", sealedWith(key)).must(t, run.Done).out)); !strings.Contains(file, "endpoints:\n            - 10.0.0.11\n") {
 		t.Error("the talosconfig does not name the node that a layer lists")
 	}
 

@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write the file with the dependencies")
 func TestDependencies(t *testing.T) {
 	const path = "../../dev/dependencies/dependencies.go"
 	found := map[string]bool{}
+	// The same files as in writeSources of ci/runner.go.
 	for _, top := range []string{"cmd/slipway", "internal", "dev/cloudsim"} {
 		err := filepath.WalkDir("../../"+top, func(file string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() && (strings.HasSuffix(file, "internal/testkit") || strings.HasSuffix(file, "internal/must")) {

@@ -2,9 +2,6 @@ package clusters
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/tls"
 	"encoding/base64"
 	"os"
@@ -16,6 +13,7 @@ import (
 
 	"slipway/internal/must"
 	"slipway/internal/run"
+	"slipway/internal/testkit"
 )
 
 // logins are the commands that make one, by the name of its file.
@@ -36,38 +34,19 @@ func setting(t *testing.T, file []byte, names string) []byte {
 	return value
 }
 
-// keyFile is a file with the key of a call.
-func keyFile(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "login-key")
-	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 // A login is left sealed with the key of the call, and its own key is masked.
 func TestLogin(t *testing.T) {
 	v := withCluster(t)
 	must.Do(t, makeSecrets(v.Run, "/nonexistent"))
 	commit(v)
 	must.Do(t, v.OpenCredentials())
-	key := make([]byte, keyBytes)
-	rand.Read(key)
-	block, err := aes.NewCipher(key)
-	must.Do(t, err)
-	box, err := cipher.NewGCMWithRandomNonce(block)
-	must.Do(t, err)
-	keyFile := keyFile(t, base64.StdEncoding.EncodeToString(key))
+	key := testkit.NewLoginKey(t)
 	for name, login := range logins {
 		t.Run(name, func(t *testing.T) {
 			v.Out = t.TempDir()
 			v.Progress.Reset()
-			must.Do(t, login(t.Context(), v.Run, loginFlags{"90m", keyFile}))
-			text, err := os.ReadFile(filepath.Join(v.Out, "sealed"))
-			must.Do(t, err)
-			sealed, err := base64.StdEncoding.DecodeString(string(text))
-			must.Do(t, err)
-			opened, err := box.Open(nil, nil, sealed, nil)
-			must.Do(t, err)
+			must.Do(t, login(t.Context(), v.Run, loginFlags{"90m", key.File}))
+			opened := key.Open(t, v.Out)
 			certificate, key := setting(t, opened, "client-certificate-data|crt"), setting(t, opened, "client-key-data|key")
 			pair, err := tls.X509KeyPair(certificate, key)
 			must.Do(t, err)
@@ -88,21 +67,21 @@ func TestLogin(t *testing.T) {
 func TestLoginRefuses(t *testing.T) {
 	v := withCluster(t)
 	must.Do(t, v.OpenCredentials())
-	key := base64.StdEncoding.EncodeToString(make([]byte, keyBytes))
-	good := keyFile(t, key)
+	key := testkit.NewLoginKey(t)
 	for name, login := range logins {
 		hint := "dagger call cluster " + name + " --env=test --for=8h plaintext >~/." + map[string]string{"kubeconfig": "kube", "talosconfig": "talos"}[name] + "/test)"
 		for _, lifetime := range []string{"", "0", "0s", "-8h", "30s", "59.9s", "168h0m1s", "200h", "7d", "soon"} {
-			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, good}), `--for is "`+lifetime+`", want a duration from 1m to 168h`, hint)
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key.File}), `--for is "`+lifetime+`", want a duration from 1m to 168h`, hint)
 		}
 		must.Refuse(t, login(t.Context(), v.Run, loginFlags{"8h", "/nonexistent"}), "there is no key to seal the login with: a login is never shown in the clear", hint)
-		for _, text := range []string{"", "nobody", key[1:], key + key, key[:42] + "=="} {
-			bad := keyFile(t, text)
+		for _, text := range []string{"", "nobody", key.Text[1:], key.Text + key.Text, key.Text[:42] + "=="} {
+			bad := filepath.Join(t.TempDir(), "login-key")
+			must.Do(t, os.WriteFile(bad, []byte(text), 0o600))
 			err := login(t.Context(), v.Run, loginFlags{"8h", bad})
 			must.Refuse(t, err, "the key that seals the login, "+bad+", is not 32 bytes in base64", hint)
 		}
 		for _, lifetime := range []string{"1m", "168h"} {
-			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, good}), "there is no file "+file, "dagger call -y cluster secrets --env=test")
+			must.Refuse(t, login(t.Context(), v.Run, loginFlags{lifetime, key.File}), "there is no file "+file, "dagger call -y cluster secrets --env=test")
 		}
 	}
 	if left, err := os.ReadDir(v.Out); err != nil || len(left) > 0 {
