@@ -146,12 +146,20 @@ func (*Smallest) Exec(ctx context.Context) (string, error) {
 }
 
 // +cache="never"
-func (*Smallest) ExecWithService(ctx context.Context) (string, error) {
+func (*Smallest) ExecWithService(
+	ctx context.Context,
+	// +optional
+	checkout *dagger.Directory,
+) (string, error) {
 	service := debian().
 		WithNewFile("/serve.pl", "use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalPort => 9000, Listen => 5, ReuseAddr => 1) or die; while (my $c = $s->accept) { close $c }").
 		WithExposedPort(9000).
 		AsService(dagger.ContainerAsServiceOpts{Args: []string{"perl", "/serve.pl"}})
-	return debian().WithServiceBinding("service", service).WithExec([]string{"echo", rand.Text()}).Stdout(ctx)
+	container := debian().WithServiceBinding("service", service)
+	if checkout != nil {
+		container = container.WithMountedDirectory("/repo", checkout)
+	}
+	return container.WithExec([]string{"echo", rand.Text()}).Stdout(ctx)
 }
 `, debian))
 	runIn(t, dir, env, "dagger", "--progress=plain", "develop").must(t)

@@ -217,7 +217,7 @@ func WaitForSSH(ctx context.Context, h Host, private ssh.Signer, p Patience, pro
 	return nil, fmt.Errorf("%s cannot be reached by SSH at %s, after %d attempts within %s: %w", h.Name, h.Address, p.Attempts, p.Every*time.Duration(p.Attempts), last)
 }
 
-// stillBooting is the exit code of booted: no other program of a host's has it. (EX_TEMPFAIL)
+// stillBooting is the exit code of booted before the first boot is over: EX_TEMPFAIL, with which no shell ends by itself.
 const stillBooting = 75
 
 // WaitForBoot waits until the host has finished its first boot. A host that lets nobody run commands, as a bastion may,
