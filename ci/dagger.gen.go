@@ -107,34 +107,6 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
-func (r Toolchain) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	concrete.Container = r.Container
-	concrete.AnsibleImage = r.AnsibleImage
-	concrete.Pins = r.Pins
-	return json.Marshal(&concrete)
-}
-
-func (r *Toolchain) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Container = concrete.Container
-	r.AnsibleImage = concrete.AnsibleImage
-	r.Pins = concrete.Pins
-	return nil
-}
-
 func (r Cluster) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Slipway *Slipway
@@ -144,6 +116,26 @@ func (r Cluster) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Cluster) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
+	return nil
+}
+
+func (r Flux) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Flux) UnmarshalJSON(bs []byte) error {
 	var concrete struct {
 		Slipway *Slipway
 	}
@@ -172,6 +164,34 @@ func (r *Secrets) UnmarshalJSON(bs []byte) error {
 		return err
 	}
 	r.Slipway = concrete.Slipway
+	return nil
+}
+
+func (r Toolchain) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
+	concrete.Pins = r.Pins
+	return json.Marshal(&concrete)
+}
+
+func (r *Toolchain) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
+	r.Pins = concrete.Pins
 	return nil
 }
 
@@ -588,6 +608,25 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}
+	case "Flux":
+		switch fnName {
+		case "Status":
+			var parent Flux
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Flux).Status(&parent, ctx, env)
+		default:
+			return nil, fmt.Errorf("unknown function %s", fnName)
+		}
 	case "Secrets":
 		switch fnName {
 		case "Check":
@@ -987,6 +1026,13 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
 			}
 			return (*Slipway).Environments(&parent, ctx)
+		case "Flux":
+			var parent Slipway
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			return (*Slipway).Flux(&parent), nil
 		case "Fmt":
 			var parent Slipway
 			err = json.Unmarshal(parentJSON, &parent)

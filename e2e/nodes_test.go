@@ -111,6 +111,7 @@ func TestNodes(t *testing.T) {
 	tool("talosctl", "-n,cp-1,upgrade").refuses(t)
 	tool("talosctl", "-n,cp-1,reboot").refuses(t, "not supported in container mode")
 	tool("helm", "list,-A").must(t).says(t, "NAMESPACE")
+	c.call(t, "flux", "status", "--env="+env).must(t).says(t, "cluster-local has no objects of Flux")
 
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	c.file(t, kubeconfig, c.call(t, "cluster", "kubeconfig", "--env="+env, "plaintext").must(t).stdout)

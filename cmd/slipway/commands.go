@@ -6,6 +6,7 @@ import (
 	"slipway/internal/commands/clusters"
 	"slipway/internal/commands/credentials"
 	"slipway/internal/commands/deployment"
+	"slipway/internal/commands/flux"
 	"slipway/internal/commands/inspect"
 	"slipway/internal/commands/lockfile"
 	"slipway/internal/commands/publishing"
@@ -20,6 +21,7 @@ var commands = []func() run.Command{
 	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, deployment.Verify, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,
 	clusters.Secrets, clusters.Config, clusters.Bootstrap, clusters.Status, clusters.Health, clusters.Logs, clusters.Kubeconfig, clusters.Talosconfig, clusters.Kubectl, clusters.Talosctl, clusters.Helm,
+	flux.Status,
 	recovery.Recover, recovery.Unlock,
 	checks.Environments, checks.Fmt, checks.Validate, checks.Lint, checks.Test, lockfile.LockProviders,
 	credentials.Check, credentials.Init, credentials.Set, credentials.Edit, credentials.Rotate, credentials.UpdateKeys,

@@ -87,4 +87,13 @@ import (
 	_ "google.golang.org/grpc/status"
 	_ "google.golang.org/protobuf/types/known/emptypb"
 	_ "google.golang.org/protobuf/types/known/timestamppb"
+	_ "k8s.io/apimachinery/pkg/api/errors"
+	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
+	_ "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	_ "k8s.io/apimachinery/pkg/runtime/schema"
+	_ "k8s.io/apimachinery/pkg/util/duration"
+	_ "k8s.io/client-go/discovery"
+	_ "k8s.io/client-go/dynamic"
+	_ "k8s.io/client-go/rest"
+	_ "k8s.io/client-go/tools/clientcmd"
 )

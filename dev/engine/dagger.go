@@ -114,12 +114,17 @@ func (s settings) linkCLI(dir string) error {
 	if err := os.MkdirAll(s.bin(), 0o755); err != nil {
 		return err
 	}
-	partial := s.daggerCLI() + ".partial"
+	return link(filepath.Join(dir, "dagger"), s.daggerCLI())
+}
+
+// link makes a symbolic link, or replaces one, so that no reader sees none.
+func link(to, at string) error {
+	partial := at + ".partial"
 	if err := os.RemoveAll(partial); err != nil {
 		return err
 	}
-	if err := os.Symlink(filepath.Join(dir, "dagger"), partial); err != nil {
+	if err := os.Symlink(to, partial); err != nil {
 		return err
 	}
-	return os.Rename(partial, s.daggerCLI())
+	return os.Rename(partial, at)
 }

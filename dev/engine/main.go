@@ -35,6 +35,8 @@ const usage = `usage: engine VERB
   node off NAME  cut its power; its disk stays as it is
   node wipe NAME cut its power and empty its disk
 
+  apiserver      build what tests need for a Kubernetes without nodes, into .slipway/kubernetes
+
 settings, from the environment:
   SLIPWAY_CACHE_DIR      cache of built files     (default: ~/.cache/slipway)
   SLIPWAY_RUN_DIR        the running engine       (default: /run/slipway)
@@ -83,6 +85,8 @@ func run(ctx context.Context, args []string) error {
 		return clean(ctx, s)
 	case "cluster":
 		return startCluster(ctx, s)
+	case "apiserver":
+		return apiServer(ctx, s)
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return console.Refuse("run `make help` for the usual commands", "unknown verb %q", args[0])

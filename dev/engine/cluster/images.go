@@ -39,7 +39,7 @@ func (m Maker) images() []build.Image {
 		control("kube-controller-manager"),
 		control("kube-scheduler"),
 		withDebian(image("registry.k8s.io/kube-proxy:"+KubernetesVersion, "0", "/usr/local/bin/kube-proxy", of(kubernetes, "kube-proxy", "/usr/local/bin/kube-proxy"))),
-		image("registry.k8s.io/etcd:"+strings.TrimPrefix(etcdVersion, "v"), "0", "/usr/local/bin/etcd", of(m.etcd(), "server", "/usr/local/bin/etcd")),
+		image("registry.k8s.io/etcd:"+strings.TrimPrefix(etcdVersion, "v"), "0", "/usr/local/bin/etcd", of(m.Etcd(), "server", "/usr/local/bin/etcd")),
 		image("registry.k8s.io/coredns/coredns:"+coreDNSVersion, "65532", "/coredns", of(m.coreDNS(), "coredns", "/coredns")),
 		withDebian(build.Image{
 			Pin: "pause", Reference: "registry.k8s.io/pause:" + pauseVersion,

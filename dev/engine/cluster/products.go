@@ -37,10 +37,19 @@ func (m Maker) program(name string, p build.GoProgram) build.Product {
 func (m Maker) machined() build.Product   { return m.program("talos-machined", machined) }
 func (m Maker) talosctl() build.Product   { return m.program("talos-talosctl", talosctl) }
 func (m Maker) containerd() build.Product { return m.program("containerd", containerd) }
-func (m Maker) etcd() build.Product       { return m.program("etcd", etcd) }
 func (m Maker) coreDNS() build.Product    { return m.program("coredns", coreDNS) }
 func (m Maker) kubernetes() build.Product { return m.program("kubernetes", kubernetes) }
 func (m Maker) helm() build.Product       { return m.program("helm", helm) }
+
+// Etcd has the program server.
+func (m Maker) Etcd() build.Product { return m.program("etcd", etcd) }
+
+// APIServer is kube-apiserver alone, which tests use without nodes: the others take three times as long to build.
+func (m Maker) APIServer() build.Product {
+	alone := kubernetes
+	alone.Packages = []string{"./cmd/kube-apiserver"}
+	return m.program("kube-apiserver", alone)
+}
 
 // inside is our own program for nodes.
 func (m Maker) inside() build.Product {
@@ -77,7 +86,7 @@ func sums(patterns ...string) (list []string) {
 
 // Products lists all that nodes consist of, and the tools for them, the slowest to build first.
 func (m Maker) Products() []build.Product {
-	products := []build.Product{m.kubernetes(), m.machined(), m.talosctl(), m.helm(), m.containerd(), m.coreDNS(), m.etcd(), m.inside(), m.debian().DebianRoot(m.Cache)}
+	products := []build.Product{m.kubernetes(), m.machined(), m.talosctl(), m.helm(), m.containerd(), m.coreDNS(), m.Etcd(), m.inside(), m.debian().DebianRoot(m.Cache)}
 	for _, i := range append(m.images(), m.Tools()...) {
 		products = append(products, i.Product(m.Cache, m.Repository))
 	}

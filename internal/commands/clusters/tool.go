@@ -17,6 +17,7 @@ import (
 	"slipway/internal/fault"
 	"slipway/internal/hold"
 	"slipway/internal/journal"
+	"slipway/internal/kubernetes"
 	"slipway/internal/run"
 	"slipway/internal/talos"
 	"slipway/internal/workspace"
@@ -190,7 +191,7 @@ func (t toolRun) logIn(ctx context.Context) (env []string, stop func() error, er
 			return remove()
 		}
 	}
-	made, err := t.by.make(t.Spec, t.Secrets, lifetimeOf(ctx), url)
+	made, err := t.by.make(t.Spec, t.Secrets, kubernetes.LoginLifetime(ctx), url)
 	if err == nil {
 		t.Mask.Add(made.Key)
 		err = t.writeLogin(made)
@@ -207,14 +208,4 @@ func (t toolRun) writeLogin(made talos.Login) error {
 		return workspace.Full(t.Run, err)
 	}
 	return workspace.Full(t.Run, work.Write(filepath.Join(loginFolder, "config"), made.File))
-}
-
-// lifetimeOf returns how long the login of a call is valid: as long as the call may last, because a server checks the
-// certificate at each request, and an hour at most.
-func lifetimeOf(ctx context.Context) time.Duration {
-	deadline, limited := ctx.Deadline()
-	if !limited {
-		return 15 * time.Minute
-	}
-	return min(time.Until(deadline), time.Hour)
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"slipway/internal/cluster"
 	"slipway/internal/clusters"
@@ -288,24 +287,6 @@ func TestToolBehindBastion(t *testing.T) {
 	password, _, _ = strings.Cut(password, "@")
 	if got := b.stdout.String(); len(password) < 20 || strings.Contains(got, password) || !strings.HasPrefix(got, "http://slipway:***@127.0.0.1:") {
 		t.Errorf("it shows %s", got)
-	}
-}
-
-// A login is valid as long as its call may last.
-func TestLifetimeOf(t *testing.T) {
-	for limit, want := range map[time.Duration][2]time.Duration{
-		time.Minute:      {0, time.Minute},
-		55 * time.Minute: {50 * time.Minute, 55 * time.Minute},
-		9 * time.Hour:    {time.Hour, time.Hour},
-	} {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		if got := lifetimeOf(ctx); got < want[0] || got > want[1] {
-			t.Errorf("%s: %s", limit, got)
-		}
-		cancel()
-	}
-	if got := lifetimeOf(context.Background()); got != 15*time.Minute {
-		t.Errorf("without a deadline: %s", got)
 	}
 }
 

@@ -1,0 +1,86 @@
+//go:build blackbox
+
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"slipway/internal/run"
+	"slipway/internal/testkit/kubernetes"
+)
+
+// kubernetesPrograms is made by dev/fetch-tools.
+const kubernetesPrograms = "../../.slipway/kubernetes"
+
+// A kubernetesHome is a project with a cluster that has the real API server of Kubernetes, and no nodes.
+type kubernetesHome struct {
+	*project
+	server *kubernetes.Server
+	admin  *kubernetes.Administrator
+}
+
+func newKubernetesHome(t *testing.T) *kubernetesHome {
+	t.Helper()
+	h := &kubernetesHome{project: newProject(t, "")}
+	h.endpoint("https://127.0.0.1:1")
+	h.run("bootstrap").must(t, run.Done)
+	made := h.run("cluster-secrets").must(t, run.Done)
+	h.write(sealedMachines, readFile(t, filepath.Join(made.out, "changed", sealedMachines)))
+	pair := machineSecrets(h.project).Certs.K8s
+	authority := kubernetes.Authority{Certificate: pair.Crt, Key: pair.Key}
+	h.server = kubernetes.Start(t, kubernetesPrograms, authority)
+	h.admin = h.server.Administrator(t, authority)
+	h.endpoint(h.server.URL)
+	return h
+}
+
+// endpoint writes the cluster with this URL of its API.
+func (h *kubernetesHome) endpoint(url string) {
+	h.write("environments/test/cluster.yaml", "name: home\ntalos: v1.14.1\nkubernetes: v1.37.1\nendpoint: "+url+"\n"+
+		"controlPlanes: {disk: /dev/sda}\nnodes: [{name: a, address: 127.0.0.1, role: controlplane}]\n")
+}
+
+// What the objects of Flux say of themselves is shown, without what controllers quote of secrets.
+func TestBlackBoxFluxStatus(t *testing.T) {
+	h := newKubernetesHome(t)
+	h.run("flux-status").must(t, run.Done).says(t, "home has no objects of Flux")
+	h.admin.ApplyFile(t, kubernetesPrograms+"/gotk-components.yaml", "Namespace", "CustomResourceDefinition")
+	h.run("flux-status").must(t, run.Done).says(t, "home has no objects of Flux")
+
+	h.admin.Apply(t, "{apiVersion: v1, kind: Secret, metadata: {name: app, namespace: default}, stringData: {password: canary-in-the-cluster}}")
+	const (
+		source  = "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: app, namespace: flux-system}, "
+		apps    = "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: apps, namespace: flux-system}, "
+		release = "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: web, namespace: default}, "
+	)
+	h.admin.Apply(t, source+"spec: {interval: 1m, url: https://git.example.org/app.git, ref: {branch: main}}}")
+	h.admin.Apply(t, apps+"spec: {interval: 1m, path: ./apps, prune: true, sourceRef: {kind: GitRepository, name: app}}}")
+	h.admin.Apply(t, release+"spec: {interval: 1m, suspend: true, chart: {spec: {chart: ./web, sourceRef: {kind: GitRepository, name: app, namespace: flux-system}}}}}")
+	condition := func(status, reason, message string) string {
+		return "conditions: [{type: Ready, status: \"" + status + "\", reason: " + reason + ", message: \"" + message + "\", lastTransitionTime: \"2026-11-01T02:03:04Z\"}]"
+	}
+	h.admin.SetStatus(t, source+"status: {observedGeneration: 1, artifact: {revision: \"main@sha1:4b825dc6\", digest: \"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\", path: app.tar.gz, url: http://source-controller/app.tar.gz, lastUpdateTime: \"2026-11-01T02:03:04Z\"}, "+condition("True", "Succeeded", "stored")+"}}")
+	h.admin.SetStatus(t, apps+"status: {observedGeneration: 1, lastAppliedRevision: \"main@sha1:00000000\", "+condition("False", "BuildFailed", `Secret/app: \"canary-in-the-cluster\" is not\n  a number`)+"}}")
+
+	e := h.run("flux-status").must(t, run.Done)
+	for _, want := range []string{
+		`(?m)^KIND +NAME +REVISION +READY +SUSPENDED +SINCE +REASON
+Kustomization +flux-system/apps +main@sha1:00000000 +no +no +\d+d +BuildFailed: Secret/app: "\*\*\*" is not a number
+HelmRelease +default/web +- +waiting +yes +- +NotReconciled
+GitRepository +flux-system/app +main@sha1:4b825dc6 +yes +no +\d+d +Succeeded
+
+home: 1 ready, 1 not ready, 1 waiting, 1 suspended$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(e.stdout) {
+			t.Errorf("it says\n%s", e.stdout)
+		}
+	}
+	if found := leaked(e.left(t), map[string]string{"a Secret in the cluster": "canary-in-the-cluster"}); len(found) > 0 {
+		t.Errorf("it leaks %q", found)
+	}
+
+	h.endpoint("https://127.0.0.1:1")
+	h.run("flux-status").must(t, run.Failed).says(t, "home at https://127.0.0.1:1: the Kubernetes API does not answer: ", "hint: dagger call cluster health --env=test")
+}
