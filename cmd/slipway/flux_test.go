@@ -3,11 +3,19 @@
 package main
 
 import (
+	"encoding/base64"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"testing"
 
+	"filippo.io/age"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"slipway/internal/must"
 	"slipway/internal/run"
+	"slipway/internal/secrets"
 	"slipway/internal/testkit/kubernetes"
 )
 
@@ -83,4 +91,67 @@ home: 1 ready, 1 not ready, 1 waiting, 1 suspended$`,
 
 	h.endpoint("https://127.0.0.1:1")
 	h.run("flux-status").must(t, run.Failed).says(t, "home at https://127.0.0.1:1: the Kubernetes API does not answer: ", "hint: dagger call cluster health --env=test")
+}
+
+// Flux is installed as flux.yaml says: what would fail later is refused, and what is there is left alone.
+func TestBlackBoxFluxInstall(t *testing.T) {
+	h := newKubernetesHome(t)
+	h.run("flux-install").must(t, run.BadInput).says(t, "environment test has no Flux: there is no environments/test/flux.yaml", "hint: $EDITOR environments/test/flux.yaml")
+	decrypts, err := age.GenerateX25519Identity()
+	must.Do(t, err)
+	const canary = "canary-of-the-storage"
+	settings := "manifests: " + kubernetes.PushManifests(t, kubernetesPrograms+"/gotk-components.yaml") + `
+insecure: true
+components: [source-controller, kustomize-controller, helm-controller]
+git: {url: "https://git.example.org/fleet.git", branch: main, token: FLUX_TOKEN}
+path: clusters/home
+decryption: FLUX_AGE_KEY
+secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: STORAGE_KEY}]}]
+`
+	h.write("environments/test/flux.yaml", settings)
+	h.run("flux-install").must(t, run.BadInput).says(t, "environments/test/flux.yaml names FLUX_TOKEN, which the credentials of test do not have",
+		"hint: dagger call secrets set --file=credentials/test.enc.env --variable=FLUX_TOKEN --value=env://VALUE")
+	h.secret["FLUX_TOKEN"], h.secret["STORAGE_KEY"], h.secret["FLUX_AGE_KEY"] = "canary-of-the-git-token", canary, "no key"
+	h.seal()
+	h.run("flux-install").must(t, run.BadInput).says(t, "FLUX_AGE_KEY, with which Flux decrypts, is not usable: it is no age identity")
+	h.secret["FLUX_AGE_KEY"] = decrypts.String()
+	h.seal()
+	sealed, err := secrets.SealDocument("clusters/home/secret.yaml", []byte("stringData: {a: b}\n"), []string{h.key.Recipient().String()})
+	must.Do(t, err)
+	h.write("clusters/home/secret.yaml", string(sealed))
+	h.run("flux-install").must(t, run.BadInput).says(t, "clusters/home/secret.yaml is encrypted to "+h.key.Recipient().String()+", and FLUX_AGE_KEY, with which Flux decrypts, is "+decrypts.Recipient().String())
+	sealed, err = secrets.SealDocument("clusters/home/secret.yaml", []byte("stringData: {a: b}\n"), []string{decrypts.Recipient().String()})
+	must.Do(t, err)
+	h.write("clusters/home/secret.yaml", string(sealed))
+
+	controllers := h.admin.Reconcile(t)
+	first := h.run("flux-install").must(t, run.Done).says(t, "home: Flux v2.9.5, 31 created, 0 changed")
+	h.run("flux-install").must(t, run.Done).says(t, "home: Flux v2.9.5, nothing to do")
+	h.run("flux-status").must(t, run.Done).says(t, "home: 2 ready, 0 not ready, 0 waiting, 0 suspended")
+	if found := leaked(first.left(t), map[string]string{"the token": "canary-of-the-git-token", "of a Secret": canary, "the age key": decrypts.String()}); len(found) > 0 {
+		t.Errorf("it leaks %q", found)
+	}
+	made := map[string]string{}
+	for _, o := range h.admin.Objects(t, schema.GroupVersionResource{Version: "v1", Resource: "secrets"}) {
+		data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+		for key, value := range data {
+			plain, err := base64.StdEncoding.DecodeString(value)
+			must.Do(t, err)
+			made[o.GetNamespace()+"/"+o.GetName()+"/"+key] = string(plain)
+		}
+	}
+	want := map[string]string{
+		"flux-system/sops-age/age.agekey": decrypts.String(), "flux-system/flux-system/username": "git", "flux-system/flux-system/password": "canary-of-the-git-token",
+		"storage/truenas-api/api-key": canary,
+	}
+	if !maps.Equal(made, want) {
+		t.Errorf("the Secrets are %q", made)
+	}
+
+	// Another manager's field is not taken from it.
+	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: helm-controller, namespace: flux-system}, spec: {replicas: 2}}"
+	h.admin.Apply(t, deployment)
+	h.run("flux-install").must(t, run.BadInput).says(t, "Deployment/flux-system/helm-controller has fields that others manage: .spec.replicas of test",
+		"hint: dagger call cluster kubectl --env=test --args=get,Deployment,helm-controller,-n,flux-system,-oyaml,--show-managed-fields")
+	_ = controllers
 }

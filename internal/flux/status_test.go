@@ -11,7 +11,7 @@ import (
 	"slipway/internal/must"
 )
 
-func object(t *testing.T, text string) unstructured.Unstructured {
+func parsed(t *testing.T, text string) unstructured.Unstructured {
 	t.Helper()
 	var o unstructured.Unstructured
 	must.Do(t, yaml.Unmarshal([]byte(text), &o.Object))
@@ -68,7 +68,7 @@ func TestStatusOf(t *testing.T) {
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := StatusOf(object(t, c.text)); got != c.want {
+			if got := StatusOf(parsed(t, c.text)); got != c.want {
 				t.Errorf("got\n%+v, want\n%+v", got, c.want)
 			}
 		})

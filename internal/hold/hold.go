@@ -224,10 +224,10 @@ func NoteRuns(ctx context.Context, s Subject) error {
 	return err
 }
 
-// toolStages run a tool of somebody's choice on a cluster.
-var toolStages = []string{"cluster-kubectl", "cluster-talosctl", "cluster-helm"}
+// toolStages run a tool of somebody's choice on a cluster, or are repeated as a whole: see Once.
+var toolStages = []string{"cluster-kubectl", "cluster-talosctl", "cluster-helm", "flux-install"}
 
-// OfTool reports whether a run was that of a tool such as kubectl. If it was interrupted, nothing goes on from there.
+// OfTool reports whether a run was of such a stage. If it was interrupted, nothing goes on from there.
 func OfTool(run journal.Run) bool { return slices.Contains(toolStages, run.Stage) }
 
 // DescribeRun describes a run for use in a sentence.

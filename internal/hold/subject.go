@@ -85,7 +85,7 @@ func ofNodes(r *run.Run) Subject {
 	return Subject{
 		Run: r, Name: name, Is: name + " are", Key: r.Env + "/cluster.nodes",
 		Call: func(stage string) string {
-			stage = strings.Replace(stage, "cluster-", "cluster ", 1)
+			stage = strings.Replace(strings.Replace(stage, "cluster-", "cluster ", 1), "flux-", "flux ", 1)
 			if r.OnlyLayer == cluster.FileName {
 				stage = "cluster " + stage
 			}

@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -27,6 +29,7 @@ type Dial func(ctx context.Context, address string) (net.Conn, error)
 type API struct {
 	objects dynamic.Interface
 	kinds   *discovery.DiscoveryClient
+	names   *restmapper.DeferredDiscoveryRESTMapper // of resources, by kind
 }
 
 // New logs in with a kubeconfig. dial is the way to the server; nil: the direct one. Nothing is sent yet.
@@ -39,7 +42,7 @@ func New(kubeconfig []byte, dial Dial) (*API, error) {
 		config.Dial = func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) }
 	}
 	config.QPS = -1 // the server has limits of its own
-	config.UserAgent = "slipway"
+	config.UserAgent = manager
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -49,8 +52,11 @@ func New(kubeconfig []byte, dial Dial) (*API, error) {
 	if a.objects, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
-	a.kinds, err = discovery.NewDiscoveryClientForConfigAndClient(config, client)
-	return a, err
+	if a.kinds, err = discovery.NewDiscoveryClientForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	a.names = restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(a.kinds))
+	return a, nil
 }
 
 // A Kind is one of the kinds of objects that the server has.
@@ -129,16 +135,16 @@ func (a *API) SecretValues(ctx context.Context) (values []string, err error) {
 	return values, nil
 }
 
-// Why says in a sentence why the API did not do something. The server's own words are left out where they can quote an object.
+// Why says in a sentence why the API did not do something. The server's words can quote the object that it was sent.
 func Why(err error) error {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		if apierrors.IsUnauthorized(err) {
+			return errors.New("the Kubernetes API does not accept the login")
+		}
+		return fmt.Errorf("the Kubernetes API refuses it: %s", strings.Join(strings.Fields(status.ErrStatus.Message), " "))
+	}
+	if err == nil {
 		return nil
-	case apierrors.IsUnauthorized(err):
-		return errors.New("the Kubernetes API does not accept the login")
-	case errors.As(err, &status):
-		return fmt.Errorf("the Kubernetes API refuses it: %s", status.Status().Reason)
 	}
 	return fmt.Errorf("the Kubernetes API does not answer: %w", err)
 }

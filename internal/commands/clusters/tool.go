@@ -16,7 +16,6 @@ import (
 	"slipway/internal/confine"
 	"slipway/internal/fault"
 	"slipway/internal/hold"
-	"slipway/internal/journal"
 	"slipway/internal/kubernetes"
 	"slipway/internal/run"
 	"slipway/internal/talos"
@@ -96,38 +95,8 @@ func (t toolRun) alone(ctx context.Context) error {
 		}
 		return call(stage)
 	}
-	return hold.Resume(ctx, nodes, func(working context.Context, h *hold.Hold, others hold.Others) (clean bool, err error) {
-		if err := t.forget(ctx, others.Dead); err != nil {
-			return true, err
-		}
-		// Nothing of its arguments: they can be secret.
-		if err := h.Journal.Keep(working, journal.Entry{Kind: journal.Start, Time: time.Now().UTC(), Action: t.call.String()}); err != nil {
-			return true, err
-		}
-		// When the tool has ended, nothing is left that another run could go on with.
-		return true, t.start(working)
-	})
-}
-
-// forget says which tools were interrupted, and removes their journals. Those of other runs stay: the next apply goes on
-// from there.
-func (t toolRun) forget(ctx context.Context, dead []journal.Run) error {
-	for _, d := range dead {
-		if !hold.OfTool(d) {
-			continue
-		}
-		what := "before it began"
-		for _, e := range d.Entries {
-			if e.Kind == journal.Start {
-				what = "while " + e.Action + " ran: it may have done a part of its work"
-			}
-		}
-		t.Say("note: %s%s was interrupted %s", hold.DescribeRun(d), run.Word(hold.Origin(d)), run.Word(what))
-		if err := journal.Remove(context.WithoutCancel(ctx), t.Store, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	// Nothing of its arguments: they can be secret.
+	return hold.Once(ctx, nodes, t.call.String(), t.start)
 }
 
 // loginFolder has the login of a tool, below the work folder.

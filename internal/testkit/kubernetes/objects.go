@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"slipway/internal/must"
 	"slipway/internal/testkit/soon"
@@ -26,14 +28,16 @@ import (
 type Administrator struct {
 	Certificate, Key []byte // PEM
 
-	objects dynamic.Interface
-	kinds   discovery.DiscoveryInterface
+	url       string
+	authority Authority
+	objects   dynamic.Interface
+	kinds     discovery.DiscoveryInterface
 }
 
 // Administrator logs in with a certificate of the authority.
 func (s *Server) Administrator(t *testing.T, authority Authority) *Administrator {
 	t.Helper()
-	a := &Administrator{}
+	a := &Administrator{url: s.URL, authority: authority}
 	a.Certificate, a.Key = authority.issue(t, pkix.Name{CommonName: "test", Organization: []string{"system:masters"}}, x509.ExtKeyUsageClientAuth)
 	config := &rest.Config{Host: s.URL, QPS: -1, WarningHandler: rest.NoWarnings{}, TLSClientConfig: rest.TLSClientConfig{
 		CAData: authority.Certificate, CertData: a.Certificate, KeyData: a.Key,
@@ -44,6 +48,24 @@ func (s *Server) Administrator(t *testing.T, authority Authority) *Administrator
 	a.kinds, err = discovery.NewDiscoveryClientForConfig(config)
 	must.Do(t, err)
 	return a
+}
+
+// Kubeconfig is that of the administrator.
+func (a *Administrator) Kubeconfig(t *testing.T) []byte {
+	t.Helper()
+	return Kubeconfig(t, a.url, a.authority, &clientcmdapi.AuthInfo{ClientCertificateData: a.Certificate, ClientKeyData: a.Key})
+}
+
+// Kubeconfig is that of a user of a server.
+func Kubeconfig(t *testing.T, url string, authority Authority, user *clientcmdapi.AuthInfo) []byte {
+	t.Helper()
+	text, err := clientcmd.Write(clientcmdapi.Config{
+		CurrentContext: "test", Contexts: map[string]*clientcmdapi.Context{"test": {Cluster: "test", AuthInfo: "test"}},
+		Clusters:  map[string]*clientcmdapi.Cluster{"test": {Server: url, CertificateAuthorityData: authority.Certificate}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"test": user},
+	})
+	must.Do(t, err)
+	return text
 }
 
 // ApplyFile applies the objects in a file, as Apply does, of those kinds alone.
