@@ -107,6 +107,34 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Toolchain) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
+	concrete.Pins = r.Pins
+	return json.Marshal(&concrete)
+}
+
+func (r *Toolchain) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
+	r.Pins = concrete.Pins
+	return nil
+}
+
 func (r Cluster) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Slipway *Slipway
@@ -164,34 +192,6 @@ func (r *Secrets) UnmarshalJSON(bs []byte) error {
 		return err
 	}
 	r.Slipway = concrete.Slipway
-	return nil
-}
-
-func (r Toolchain) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	concrete.Container = r.Container
-	concrete.AnsibleImage = r.AnsibleImage
-	concrete.Pins = r.Pins
-	return json.Marshal(&concrete)
-}
-
-func (r *Toolchain) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Container = concrete.Container
-	r.AnsibleImage = concrete.AnsibleImage
-	r.Pins = concrete.Pins
 	return nil
 }
 
@@ -610,6 +610,20 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 		}
 	case "Flux":
 		switch fnName {
+		case "Install":
+			var parent Flux
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			return (*Flux).Install(&parent, ctx, env)
 		case "Status":
 			var parent Flux
 			err = json.Unmarshal(parentJSON, &parent)

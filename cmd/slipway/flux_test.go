@@ -113,7 +113,7 @@ secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: 
 		"hint: dagger call secrets set --file=credentials/test.enc.env --variable=FLUX_TOKEN --value=env://VALUE")
 	h.secret["FLUX_TOKEN"], h.secret["STORAGE_KEY"], h.secret["FLUX_AGE_KEY"] = "canary-of-the-git-token", canary, "no key"
 	h.seal()
-	h.run("flux-install").must(t, run.BadInput).says(t, "FLUX_AGE_KEY, with which Flux decrypts, is not usable: it is no age identity")
+	h.run("flux-install").must(t, run.BadInput).says(t, "FLUX_AGE_KEY, with which Flux decrypts, is not usable: it is not an age identity")
 	h.secret["FLUX_AGE_KEY"] = decrypts.String()
 	h.seal()
 	sealed, err := secrets.SealDocument("clusters/home/secret.yaml", []byte("stringData: {a: b}\n"), []string{h.key.Recipient().String()})
@@ -124,7 +124,13 @@ secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: 
 	must.Do(t, err)
 	h.write("clusters/home/secret.yaml", string(sealed))
 
-	controllers := h.admin.Reconcile(t)
+	h.write("environments/test/flux.yaml", regexp.MustCompile("127.0.0.1:[0-9]+").ReplaceAllString(settings, "127.0.0.1:1"))
+	h.run("flux-install").must(t, run.Failed).says(t, "the manifests of Flux cannot be read from 127.0.0.1:1/fluxcd/flux-manifests:v2.9.5@sha256:", "hint: $EDITOR environments/test/flux.yaml   # manifests:")
+	h.write("environments/test/flux.yaml", regexp.MustCompile("@sha256:....").ReplaceAllString(settings, "@sha256:0000"))
+	h.run("flux-install").must(t, run.Failed).says(t, "the manifests of Flux cannot be read from ")
+	h.write("environments/test/flux.yaml", settings)
+
+	h.admin.Reconcile(t)
 	first := h.run("flux-install").must(t, run.Done).says(t, "home: Flux v2.9.5, 31 created, 0 changed")
 	h.run("flux-install").must(t, run.Done).says(t, "home: Flux v2.9.5, nothing to do")
 	h.run("flux-status").must(t, run.Done).says(t, "home: 2 ready, 0 not ready, 0 waiting, 0 suspended")
@@ -153,5 +159,4 @@ secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: 
 	h.admin.Apply(t, deployment)
 	h.run("flux-install").must(t, run.BadInput).says(t, "Deployment/flux-system/helm-controller has fields that others manage: .spec.replicas of test",
 		"hint: dagger call cluster kubectl --env=test --args=get,Deployment,helm-controller,-n,flux-system,-oyaml,--show-managed-fields")
-	_ = controllers
 }

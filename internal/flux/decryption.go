@@ -16,11 +16,11 @@ import (
 func Recipient(identity string) (string, error) {
 	identities, err := age.ParseIdentities(strings.NewReader(identity))
 	if err != nil || len(identities) != 1 {
-		return "", errors.New("it is no age identity")
+		return "", errors.New("it is not an age identity")
 	}
 	own, ok := identities[0].(interface{ Recipient() *age.X25519Recipient })
 	if !ok {
-		return "", errors.New("it is no X25519 identity")
+		return "", errors.New("it is not an X25519 identity")
 	}
 	return own.Recipient().String(), nil
 }
@@ -32,6 +32,8 @@ func Foreign(repository fs.FS, folder, recipient string) (name string, recipient
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
+		case file == secrets.Folder: // those are Slipway's
+			return fs.SkipDir
 		case err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json", ".env"}, path.Ext(file)):
 			return err
 		}

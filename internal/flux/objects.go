@@ -74,7 +74,7 @@ func (f *Settings) Prepared(values map[string]string, set func(variable string) 
 	if g := f.Git; g != nil && g.Key != "" {
 		key, err := ssh.ParsePrivateKey([]byte(values[g.Key]))
 		if err != nil {
-			return nil, fault.Refuse(set(g.Key), "%s is no private SSH key without a passphrase", g.Key)
+			return nil, fault.Refuse(set(g.Key), "%s is not a private SSH key without a passphrase", g.Key)
 		}
 		add(Namespace, sourceSecret, map[string]string{
 			"identity": values[g.Key], "identity.pub": string(ssh.MarshalAuthorizedKey(key.PublicKey())), "known_hosts": strings.Join(g.KnownHosts, "\n") + "\n",
@@ -109,7 +109,7 @@ func (f *Settings) Sync() []*unstructured.Unstructured {
 		}
 	}
 	sync := object{
-		"interval": f.Interval, "path": f.Path, "prune": true,
+		"interval": f.Interval, "retryInterval": "1m", "path": f.Path, "prune": true,
 		"sourceRef": object{"kind": kind, "name": syncName},
 	}
 	if f.Decryption != "" {

@@ -120,14 +120,14 @@ var usual = []string{"source-controller", "kustomize-controller", "helm-controll
 
 func (s *source) checkManifests(f *Settings) error {
 	if !artifactPattern.MatchString(f.Manifests) {
-		return s.Refuse("manifests", s.Edit("write the artifact with its digest: flux-manifests:VERSION@sha256:…"), "%q is no artifact by digest, so it could change", f.Manifests)
+		return s.Refuse("manifests", s.Edit("write the artifact with its digest: flux-manifests:VERSION@sha256:…"), "%q is not an artifact by digest, so it could change", f.Manifests)
 	}
 	if f.Components == nil {
 		f.Components = usual
 	}
 	for i, c := range f.Components {
 		if !componentPattern.MatchString(c) || slices.Index(f.Components, c) != i {
-			return s.Refuse("components", s.Edit("name each controller once, such as helm-controller"), "%q cannot be a controller, or is there twice", c)
+			return s.Refuse("components", s.Edit("name each controller once, such as helm-controller"), "%q is not a controller, or is listed twice", c)
 		}
 	}
 	for _, needed := range usual[:2] {
@@ -143,7 +143,7 @@ func (s *source) checkSource(f *Settings) error {
 		return s.Refuse("", s.Edit("write one of git: and oci:"), "Flux needs one source")
 	}
 	if f.OCI != nil && !ociPattern.MatchString(f.OCI.URL) {
-		return s.Refuse("oci.url", s.Edit("write a URL without a tag, such as oci://ghcr.io/example/fleet"), "%q is no URL of an OCI artifact", f.OCI.URL)
+		return s.Refuse("oci.url", s.Edit("write a URL without a tag, such as oci://ghcr.io/example/fleet"), "%q is not the URL of an OCI artifact", f.OCI.URL)
 	}
 	if f.OCI != nil && f.OCI.Tag == "" {
 		return s.Refuse("oci", s.Edit("write tag: and a tag, such as latest"), "oci has no tag")
@@ -158,7 +158,7 @@ func (s *source) checkGit(f *Settings) error {
 	}
 	u, err := url.Parse(g.URL)
 	if err != nil || !slices.Contains([]string{"ssh", "https", "http"}, u.Scheme) || u.Host == "" {
-		return s.Refuse("git.url", s.Edit("write a URL, such as ssh://git@github.com/example/fleet.git"), "%s is no URL by SSH or HTTPS", printable.Shorten(redacted(g.URL), 80))
+		return s.Refuse("git.url", s.Edit("write a URL, such as ssh://git@github.com/example/fleet.git"), "%s is not a URL by SSH or HTTPS", printable.Shorten(redacted(g.URL), 80))
 	}
 	_, secret := u.User.Password()
 	ssh := u.Scheme == "ssh"
@@ -208,14 +208,14 @@ func (s *source) variable(at, name string) error {
 func (s *source) checkPath(f *Settings) error {
 	clean := strings.TrimPrefix(f.Path, "./")
 	if clean == "" || clean != "." && !fs.ValidPath(clean) {
-		return s.Refuse("path", s.Edit("write a folder of the source, such as clusters/%s", f.Environment), "%q is no folder in the source", f.Path)
+		return s.Refuse("path", s.Edit("write a folder of the source, such as clusters/%s", f.Environment), "%q is not a folder in the source", f.Path)
 	}
 	f.Path = "./" + strings.TrimPrefix(clean, ".")
 	if f.Interval == "" {
 		f.Interval = "10m"
 	}
 	if d, err := time.ParseDuration(f.Interval); err != nil || d < time.Minute {
-		return s.Refuse("interval", s.Edit("write a duration of at least 1m, such as 10m"), "%q is no interval", f.Interval)
+		return s.Refuse("interval", s.Edit("write a duration of at least 1m, such as 10m"), "%q is not an interval", f.Interval)
 	}
 	return s.variable("decryption", f.Decryption)
 }

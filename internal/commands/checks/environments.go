@@ -14,6 +14,7 @@ import (
 	"slipway/internal/cluster"
 	"slipway/internal/environment"
 	"slipway/internal/fault"
+	"slipway/internal/flux"
 	"slipway/internal/printable"
 	"slipway/internal/run"
 )
@@ -40,6 +41,9 @@ func environments(_ context.Context, r *run.Run) error {
 		var hasCluster bool
 		if err == nil {
 			hasCluster, err = checkCluster(repository, name)
+		}
+		if _, of := flux.Load(repository, name); err == nil && !errors.Is(of, flux.ErrNone) {
+			err = of
 		}
 		if err != nil {
 			faults = append(faults, err)

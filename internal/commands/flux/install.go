@@ -49,9 +49,14 @@ type installer struct {
 	manifests *flux.Manifests
 	prepared  []*unstructured.Unstructured
 
-	patience time.Duration // for a thing that does not change
-	said     string
+	patience patience
 	counts   map[kubeapi.Action]int
+}
+
+// A patience is how long an install waits while nothing changes.
+type patience struct {
+	slow   time.Duration // for what its controller works on
+	broken time.Duration // for what its controller has given up, and will try again
 }
 
 // newInstaller reads and downloads everything, and refuses what would fail later.
@@ -68,7 +73,7 @@ func newInstaller(ctx context.Context, r *run.Run) (*installer, error) {
 			return nil, fault.Refuse(r.SetCommand(v), "%s names %s, which the credentials of %s do not have", flux.Path(r.Env), v, r.Env)
 		}
 	}
-	i := &installer{settings: settings, patience: 5 * time.Minute, counts: map[kubeapi.Action]int{}}
+	i := &installer{settings: settings, patience: patience{slow: 10 * time.Minute, broken: 3 * time.Minute}, counts: map[kubeapi.Action]int{}}
 	if i.prepared, err = settings.Prepared(r.Credentials, r.SetCommand); err != nil {
 		return nil, err
 	}
@@ -120,7 +125,7 @@ func (i *installer) install(ctx context.Context) error {
 	}
 	for _, step := range []struct {
 		objects []*unstructured.Unstructured
-		await   func(now *unstructured.Unstructured) (why string)
+		await   judge
 	}{
 		{first, nil},
 		{i.manifests.Kinds, notCurrent},
@@ -184,32 +189,35 @@ func (i *installer) refused(ctx context.Context, o *unstructured.Unstructured, e
 	return i.Failed(ctx, fmt.Errorf("%s: %w", kubeapi.NameOf(o), err))
 }
 
-// notCurrent says why an object is not what it is to be, as far as Kubernetes' own kinds say it.
-func notCurrent(now *unstructured.Unstructured) string {
+// A judge says why an object is not as it is to be; nothing if it is. broken means that its controller has given up.
+type judge func(now *unstructured.Unstructured) (why string, broken bool)
+
+// notCurrent judges objects of Kubernetes' own kinds.
+func notCurrent(now *unstructured.Unstructured) (why string, broken bool) {
 	result, err := status.Compute(now)
 	switch {
 	case err != nil:
-		return err.Error()
+		return err.Error(), true
 	case result.Status == status.CurrentStatus:
-		return ""
+		return "", false
 	}
-	return result.Message
+	return result.Message, result.Status == status.FailedStatus
 }
 
-// notReady says why an object of Flux is not ready.
-func notReady(now *unstructured.Unstructured) string {
+// notReady judges objects of Flux.
+func notReady(now *unstructured.Unstructured) (why string, broken bool) {
 	s := flux.StatusOf(*now)
 	switch s.Ready {
 	case flux.Yes, flux.Silent:
-		return ""
+		return "", false
 	case flux.No:
-		return s.Reason + ": " + s.Message
+		return s.Reason + ": " + s.Message, true
 	}
-	return s.Reason
+	return s.Reason, false
 }
 
 // await waits for an object. It fails if the reason has been the same for too long.
-func (i *installer) await(ctx context.Context, o *unstructured.Unstructured, why func(*unstructured.Unstructured) string) error {
+func (i *installer) await(ctx context.Context, o *unstructured.Unstructured, ready judge) error {
 	name := kubeapi.NameOf(o)
 	last, since := "", time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -217,19 +225,25 @@ func (i *installer) await(ctx context.Context, o *unstructured.Unstructured, why
 		if err != nil {
 			return i.Failed(ctx, err)
 		}
-		reason := "it is gone"
+		why, broken := "it is gone", true
 		if now != nil {
-			reason = why(now)
+			why, broken = ready(now)
 		}
-		if reason == "" {
+		if why == "" {
 			return nil
 		}
-		if reason != last {
-			last, since = reason, time.Now()
+		if last == "" {
 			i.Say("waiting: %s", run.Word(name))
 		}
-		if time.Since(since) > i.patience {
-			return i.notYet(ctx, name, reason)
+		if why != last {
+			last, since = why, time.Now()
+		}
+		limit := i.patience.slow
+		if broken {
+			limit = i.patience.broken
+		}
+		if time.Since(since) >= limit {
+			return i.notYet(ctx, name, why)
 		}
 		if err := wait.For(ctx, pause); err != nil {
 			return fault.New(fault.Interrupted, "dagger call flux install --env="+i.Env, "the wait for %s was interrupted", name)
