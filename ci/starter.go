@@ -60,7 +60,7 @@ func (m *Slipway) Starter(
 		WithDirectory(".", m.Source, dagger.DirectoryWithDirectoryOpts{
 			Include: []string{
 				"credentials/README.md", "credentials/" + env + ".enc.env.example", "credentials/" + env + "-plan.enc.env.example",
-				"environments/environment.schema.json", "environments/cluster.schema.json", "environments/" + env, "modules", "ansible",
+				"environments/environment.schema.json", "environments/cluster.schema.json", "environments/flux.schema.json", "environments/" + env, "modules", "ansible",
 				".sops.yaml.example", ".github/actions/dagger", ".github/workflows",
 			},
 			Exclude: []string{".github/workflows/test.yml", "ansible/tests"}, // of Slipway itself

@@ -119,7 +119,8 @@ secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: 
 	sealed, err := secrets.SealDocument("clusters/home/secret.yaml", []byte("stringData: {a: b}\n"), []string{h.key.Recipient().String()})
 	must.Do(t, err)
 	h.write("clusters/home/secret.yaml", string(sealed))
-	h.run("flux-install").must(t, run.BadInput).says(t, "clusters/home/secret.yaml is encrypted to "+h.key.Recipient().String()+", and FLUX_AGE_KEY, with which Flux decrypts, is "+decrypts.Recipient().String())
+	h.run("flux-install").must(t, run.BadInput).says(t, "clusters/home/secret.yaml is encrypted to "+h.key.Recipient().String()+", and FLUX_AGE_KEY, with which Flux decrypts, is "+decrypts.Recipient().String(),
+		"hint: sops updatekeys clusters/home/secret.yaml   # after the key was added to .sops.yaml")
 	sealed, err = secrets.SealDocument("clusters/home/secret.yaml", []byte("stringData: {a: b}\n"), []string{decrypts.Recipient().String()})
 	must.Do(t, err)
 	h.write("clusters/home/secret.yaml", string(sealed))

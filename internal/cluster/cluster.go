@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"slipway/internal/fault"
-	"slipway/internal/printable"
 	"slipway/internal/settings"
 )
 
@@ -96,23 +95,13 @@ func Load(repository fs.FS, environment string) (*Cluster, []string, error) {
 		Path: Path(environment), Check: "dagger call environments", Secrets: "credentials/" + environment + ".enc.env",
 		Least: "`name:`, `talos:`, `kubernetes:`, `endpoint:` and `nodes:`; the keys are in environments/cluster.schema.json",
 	}}
-	mode, there, err := s.Find(repository, "", s.Path)
+	c := &Cluster{Environment: environment}
+	there, err := s.Read(repository, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !there {
 		return nil, nil, ErrNone
-	}
-	if !mode.IsRegular() {
-		return nil, nil, fault.Refuse("ls -l "+printable.Word(s.Path), "%s is not a file", s.Path)
-	}
-	data, err := fs.ReadFile(repository, s.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := &Cluster{Environment: environment}
-	if err := s.Decode(data, c); err != nil {
-		return nil, nil, err
 	}
 	if err := s.check(repository, c); err != nil {
 		return nil, nil, err

@@ -3,82 +3,38 @@ package environment
 import (
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"golang.org/x/tools/txtar"
 
-	"slipway/internal/fault"
+	"slipway/internal/testkit/archives"
 )
 
 var update = flag.Bool("update", false, "write what is wanted into the archives")
 
-// TestLoad reads each archive under testdata as a repository. An archive is named
-// after the rule that it breaks and holds the exact refusal; those that begin
-// with valid hold what is read instead.
+// The environment's name is in the archive's comment.
 func TestLoad(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) < 30 {
-		t.Fatalf("%d archives, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, environment, _ := strings.Cut(string(archive.Comment), "environment: ")
-			repository, err := txtar.FS(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := Load(repository, strings.TrimSpace(environment))
-			if err == nil {
-				err = e.NeedPlanCredentials()
-			}
-			got := describeResult(t, e, err)
-			if strings.HasPrefix(name, "valid") != (err == nil) {
-				t.Errorf("the name says otherwise: %s", got)
-			}
-			if strings.Contains(got, "canary") {
-				t.Errorf("the refusal quotes a secret: %s", got)
-			}
-			want := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })
-			if *update {
-				archive.Files[want].Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(archive.Files[want].Data) {
-				t.Errorf("got\n%s\nwant\n%s", got, archive.Files[want].Data)
-			}
-		})
-	}
-}
-
-// describeResult writes what Load returned as the archives have it.
-func describeResult(t *testing.T, e *Environment, err error) string {
-	t.Helper()
-	if r, ok := fault.Refusal(err); ok {
-		return "error: " + r.Error() + "\nhint: " + r.Hint + "\n"
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys []string
-	for _, l := range e.Layers {
-		keys = append(keys, e.Dir(l)+" -> "+e.StateKey(l))
-	}
-	data, err := json.MarshalIndent(map[string]any{"file": e, "credentials": e.CredentialFiles, "states": keys}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data) + "\n"
+	archives.Check(t, 30, "valid", *update, func(t *testing.T, repository fs.FS, comment string) (string, error) {
+		_, environment, _ := strings.Cut(comment, "environment: ")
+		e, err := Load(repository, strings.TrimSpace(environment))
+		if err == nil {
+			err = e.NeedPlanCredentials()
+		}
+		if err != nil {
+			return "", err
+		}
+		var keys []string
+		for _, l := range e.Layers {
+			keys = append(keys, e.Dir(l)+" -> "+e.StateKey(l))
+		}
+		data, err := json.MarshalIndent(map[string]any{"file": e, "credentials": e.CredentialFiles, "states": keys}, "", "  ")
+		return string(data) + "\n", err
+	})
 }
 
 // A link can make prod mean test, or lead out of the repository.

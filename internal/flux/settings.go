@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"slipway/internal/fault"
 	"slipway/internal/printable"
 	"slipway/internal/settings"
 )
@@ -77,23 +76,13 @@ func Load(repository fs.FS, environment string) (*Settings, error) {
 		Path: Path(environment), Check: "dagger call environments", Secrets: "credentials/" + environment + ".enc.env",
 		Least: "`manifests:`, `git:` or `oci:`, and `path:`; the keys are in environments/flux.schema.json",
 	}}
-	mode, there, err := s.Find(repository, "", s.Path)
+	f := &Settings{Environment: environment}
+	there, err := s.Read(repository, f)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
 		return nil, ErrNone
-	}
-	if !mode.IsRegular() {
-		return nil, fault.Refuse("ls -l "+printable.Word(s.Path), "%s is not a file", s.Path)
-	}
-	data, err := fs.ReadFile(repository, s.Path)
-	if err != nil {
-		return nil, err
-	}
-	f := &Settings{Environment: environment}
-	if err := s.Decode(data, f); err != nil {
-		return nil, err
 	}
 	for _, rule := range []func(*Settings) error{s.checkManifests, s.checkSource, s.checkGit, s.checkPath, s.checkSecrets} {
 		if err := rule(f); err != nil {

@@ -2,71 +2,31 @@ package foreign
 
 import (
 	"flag"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"golang.org/x/tools/txtar"
-
 	"slipway/internal/environment"
-	"slipway/internal/fault"
+	"slipway/internal/must"
+	"slipway/internal/testkit/archives"
 )
 
 var update = flag.Bool("update", false, "write what is wanted into the archives")
 
-// TestJudge reads each archive under testdata as a repository with one environment. An
-// archive is named after what its code runs, and holds the exact refusal; of those that
-// begin with fine nothing is refused.
+// Archives are named after what their code runs. Of those that begin with fine, nothing is refused.
 func TestJudge(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) < 20 {
-		t.Fatalf("%d archives, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fsys, err := txtar.FS(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := environment.Load(fsys, "test")
-			if err != nil {
-				t.Fatal(err)
-			}
-			findings, err := Find(fsys, "environments/test")
-			if err == nil {
-				err = Judge(findings, e)
-			}
-			got := "fine\n"
-			if r, ok := fault.Refusal(err); ok {
-				got = "error: " + r.Error() + "\nhint: " + r.Hint + "\n"
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasPrefix(name, "fine") != (err == nil) {
-				t.Errorf("the name says otherwise: %s", got)
-			}
-			last := &archive.Files[len(archive.Files)-1]
-			if last.Name != "want" {
-				t.Fatal("the last file is not want")
-			}
-			if *update {
-				last.Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(last.Data) {
-				t.Errorf("got\n%s\nwant\n%s", got, last.Data)
-			}
-		})
-	}
+	archives.Check(t, 20, "fine", *update, func(t *testing.T, repository fs.FS, _ string) (string, error) {
+		e, err := environment.Load(repository, "test")
+		must.Do(t, err)
+		findings, err := Find(repository, "environments/test")
+		if err == nil {
+			err = Judge(findings, e)
+		}
+		return "fine\n", err
+	})
 }
 
 // Each form of a source, pinned and not.

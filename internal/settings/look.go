@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"slipway/internal/fault"
 	"slipway/internal/printable"
 )
 
@@ -49,4 +50,20 @@ func (s *Source) Find(fsys fs.FS, at, name string) (fs.FileMode, bool, error) {
 func ReplaceLink(name string) string {
 	link, target := printable.Word(name), printable.Word(name+".copy")
 	return "replace it with a copy: cp -RL " + link + " " + target + " && rm " + link + " && mv " + target + " " + link
+}
+
+// Read decodes the file into the struct, if it is there. It refuses a link, and what is not a file.
+func (s *Source) Read(repository fs.FS, into any) (there bool, err error) {
+	mode, there, err := s.Find(repository, "", s.Path)
+	if err != nil || !there {
+		return false, err
+	}
+	if !mode.IsRegular() {
+		return true, fault.Refuse("ls -l "+printable.Word(s.Path), "%s is not a file", s.Path)
+	}
+	data, err := fs.ReadFile(repository, s.Path)
+	if err != nil {
+		return true, err
+	}
+	return true, s.Decode(data, into)
 }

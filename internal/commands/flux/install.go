@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +105,7 @@ func checkDecryption(r *run.Run, s *flux.Settings) error {
 	if err != nil || file == "" {
 		return err
 	}
-	return fault.Refuse("sops updatekeys "+printable.Word(path.Join(r.Repository, file))+"   # after the key was added to .sops.yaml",
+	return fault.Refuse("sops updatekeys "+printable.Word(file)+"   # after the key was added to .sops.yaml",
 		"%s is encrypted to %s, and %s, with which Flux decrypts, is %s", file, strings.Join(recipients, ", "), s.Decryption, recipient)
 }
 
