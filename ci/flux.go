@@ -32,3 +32,42 @@ func (f *Flux) Status(
 ) (string, error) {
 	return f.Slipway.call(ctx, env, "flux-status")
 }
+
+// Reconcile has an object reconciled now, after its source, and waits until it is ready.
+//
+// +cache="never"
+func (f *Flux) Reconcile(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// The object as KIND/NAMESPACE/NAME, such as Kustomization/flux-system/apps.
+	object string,
+) (string, error) {
+	return f.Slipway.call(ctx, env, "flux-reconcile", "--object="+object)
+}
+
+// Suspend stops the reconciliation of an object, until it is resumed.
+//
+// +cache="never"
+func (f *Flux) Suspend(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// The object as KIND/NAMESPACE/NAME, such as Kustomization/flux-system/apps.
+	object string,
+) (string, error) {
+	return f.Slipway.call(ctx, env, "flux-suspend", "--object="+object)
+}
+
+// Resume goes on with the reconciliation of an object, and waits until it is ready.
+//
+// +cache="never"
+func (f *Flux) Resume(
+	ctx context.Context,
+	// Folder below environments/.
+	env string,
+	// The object as KIND/NAMESPACE/NAME, such as Kustomization/flux-system/apps.
+	object string,
+) (string, error) {
+	return f.Slipway.call(ctx, env, "flux-resume", "--object="+object)
+}

@@ -21,7 +21,7 @@ var commands = []func() run.Command{
 	apply.Up, apply.Bootstrap, review.Plan, review.Approve, apply.Apply, deployment.Deploy, deployment.Verify, apply.Destroy, apply.Down,
 	inspect.Drift, inspect.Output, inspect.StateList, servers.Status, servers.Start, servers.Stop, servers.SSH,
 	clusters.Secrets, clusters.Config, clusters.Bootstrap, clusters.Status, clusters.Health, clusters.Logs, clusters.Kubeconfig, clusters.Talosconfig, clusters.Kubectl, clusters.Talosctl, clusters.Helm,
-	flux.Install, flux.Status,
+	flux.Install, flux.Status, flux.Reconcile, flux.Suspend, flux.Resume,
 	recovery.Recover, recovery.Unlock,
 	checks.Environments, checks.Fmt, checks.Validate, checks.Lint, checks.Test, lockfile.LockProviders,
 	credentials.Check, credentials.Init, credentials.Set, credentials.Edit, credentials.Rotate, credentials.UpdateKeys,

@@ -155,6 +155,19 @@ secrets: [{name: truenas-api, namespace: storage, values: [{key: api-key, from: 
 		t.Errorf("the Secrets are %q", made)
 	}
 
+	object := func(name string) func(*call) { return func(o *call) { o.add("--object=" + name) } }
+	const kustomization = "Kustomization/flux-system/flux-system"
+	h.run("flux-reconcile", object("Kustomization")).must(t, run.BadInput).says(t, `--object is "Kustomization", not KIND/NAMESPACE/NAME`, "hint: dagger call flux status --env=test")
+	h.run("flux-reconcile", object("Kustomization/flux-system/none")).must(t, run.BadInput).says(t, "home has no object of Flux Kustomization/flux-system/none")
+	h.run("flux-reconcile", object(kustomization)).must(t, run.Done).says(t, "waiting: GitRepository/flux-system/flux-system\n", "waiting: Kustomization/flux-system/flux-system\n", "Kustomization/flux-system/flux-system: ready at ")
+	h.run("flux-resume", object(kustomization)).must(t, run.Done).says(t, kustomization+": nothing to do")
+	h.run("flux-suspend", object(kustomization)).must(t, run.Done).says(t, kustomization+": suspended")
+	h.run("flux-suspend", object(kustomization)).must(t, run.Done).says(t, kustomization+": nothing to do")
+	h.run("flux-reconcile", object(kustomization)).must(t, run.BadInput).says(t, kustomization+" is suspended", "hint: dagger call flux resume --env=test --object="+kustomization)
+	h.run("flux-install").must(t, run.BadInput).says(t, kustomization+" is suspended", "hint: dagger call flux resume --env=test --object="+kustomization)
+	h.run("flux-status").must(t, run.Done).says(t, "home: 2 ready, 0 not ready, 0 waiting, 1 suspended")
+	h.run("flux-resume", object(kustomization)).must(t, run.Done).says(t, kustomization+": ready at ")
+
 	// Another manager's field is not taken from it.
 	const deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: helm-controller, namespace: flux-system}, spec: {replicas: 2}}"
 	h.admin.Apply(t, deployment)

@@ -225,7 +225,7 @@ func NoteRuns(ctx context.Context, s Subject) error {
 }
 
 // toolStages run a tool of somebody's choice on a cluster, or are repeated as a whole: see Once.
-var toolStages = []string{"cluster-kubectl", "cluster-talosctl", "cluster-helm", "flux-install"}
+var toolStages = []string{"cluster-kubectl", "cluster-talosctl", "cluster-helm", "flux-install", "flux-reconcile", "flux-suspend", "flux-resume"}
 
 // OfTool reports whether a run was of such a stage. If it was interrupted, nothing goes on from there.
 func OfTool(run journal.Run) bool { return slices.Contains(toolStages, run.Stage) }

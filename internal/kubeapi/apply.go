@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -80,6 +82,20 @@ func (a *API) Try(ctx context.Context, o *unstructured.Unstructured, takeOver fu
 	if ok && !slices.ContainsFunc(conflict.Fields, func(f Field) bool { return !takeOver(f.Manager) }) || meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
+	return err
+}
+
+// Merge changes fields of an object that is there, whoever manages them.
+func (a *API) Merge(ctx context.Context, o *unstructured.Unstructured, fields map[string]any) error {
+	objects, err := a.of(ctx, o)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	_, err = objects.Patch(ctx, o.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager})
 	return err
 }
 

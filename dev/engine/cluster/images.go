@@ -6,6 +6,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"slipway/dev/engine/build"
+	"slipway/dev/engine/flux"
 )
 
 // images are those that a node pulls, under their upstream names. They have the upstream images' programs at
@@ -32,7 +33,7 @@ func (m Maker) images() []build.Image {
 		at := "/usr/local/bin/" + name
 		return image("registry.k8s.io/"+name+":"+KubernetesVersion, "65534", at, of(kubernetes, name, at))
 	}
-	return []build.Image{
+	return append(flux.Images(m.Cache, m.program),
 		withDebian(image("ghcr.io/siderolabs/kubelet:"+KubernetesVersion, "0", "/usr/local/bin/kubelet",
 			of(kubernetes, "kubelet", "/usr/local/bin/kubelet.real"), of(m.inside(), "inside", "/usr/local/bin/kubelet"))),
 		control("kube-apiserver"),
@@ -45,7 +46,7 @@ func (m Maker) images() []build.Image {
 			Pin: "pause", Reference: "registry.k8s.io/pause:" + pauseVersion,
 			Config: v1.Config{User: "65535", Entrypoint: []string{"/usr/bin/catatonit", "-P"}, Env: []string{"PATH=/usr/bin"}},
 		}),
-	}
+	)
 }
 
 // Tools are the images that ci/ takes kubectl, talosctl and helm from, with the programs at the paths of the upstream

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"slipway/dev/engine/build"
+	"slipway/dev/engine/flux"
 )
 
 // A Maker makes what nodes consist of.
@@ -87,6 +88,7 @@ func sums(patterns ...string) (list []string) {
 // Products lists all that nodes consist of, and the tools for them, the slowest to build first.
 func (m Maker) Products() []build.Product {
 	products := []build.Product{m.kubernetes(), m.machined(), m.talosctl(), m.helm(), m.containerd(), m.coreDNS(), m.Etcd(), m.inside(), m.debian().DebianRoot(m.Cache)}
+	products = append(products, flux.Products(m.Cache, m.program)...)
 	for _, i := range append(m.images(), m.Tools()...) {
 		products = append(products, i.Product(m.Cache, m.Repository))
 	}

@@ -22,20 +22,6 @@ var fluxModule = build.GoModule{
 	Sum:     "h1:jwCccxvkD+2QnsjN+pl5QqM8KnFUwA8pIoQ1Lf0avkA=",
 }
 
-// A controller has its CRDs and its deployment in its module.
-type controller struct {
-	name   string
-	module build.GoModule
-}
-
-// controllers are those that can be made here, with the versions that the release names. The others are not in the module
-// proxy: notification-controller among the usual ones.
-var controllers = []controller{
-	{"source-controller", build.GoModule{Path: "github.com/fluxcd/source-controller", Version: "v1.9.5", Sum: "h1:MFPyCodUi9hZIMaKDsC/rYbNoyzpvrAdrPVixj7W9F0="}},
-	{"kustomize-controller", build.GoModule{Path: "github.com/fluxcd/kustomize-controller", Version: "v1.9.5", Sum: "h1:/XY2zy3K7fntyppEXIHG7oRMzmfgIt50eJzUfaPX1Kc="}},
-	{"helm-controller", build.GoModule{Path: "github.com/fluxcd/helm-controller", Version: "v1.6.4", Sum: "h1:u/Ew7LehrwDQaE/NqWdaB3XnNDCxRGDcp1FZl7RKj4g="}},
-}
-
 var kustomizeProgram = build.GoProgram{
 	Module:   build.GoModule{Path: "sigs.k8s.io/kustomize/kustomize/v5", Version: "v5.8.1", Sum: "h1:Pgsg5psubpVEy7Nf6S89PARg5VmmWUC1l9dC6Dl4PG0="},
 	Packages: []string{"."},

@@ -7,9 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"slipway/internal/fault"
@@ -18,9 +16,7 @@ import (
 	"slipway/internal/kubeapi"
 	"slipway/internal/kubernetes"
 	"slipway/internal/printable"
-	"slipway/internal/redact"
 	"slipway/internal/run"
-	"slipway/internal/wait"
 )
 
 // Install installs Flux in a cluster.
@@ -52,12 +48,6 @@ type installer struct {
 	counts   map[kubeapi.Action]int
 }
 
-// A patience is how long an install waits while nothing changes.
-type patience struct {
-	slow   time.Duration // for what its controller works on
-	broken time.Duration // for what its controller has given up, and will try again
-}
-
 // newInstaller reads and downloads everything, and refuses what would fail later.
 func newInstaller(ctx context.Context, r *run.Run) (*installer, error) {
 	settings, err := flux.Load(os.DirFS(r.Repository), r.Env)
@@ -72,7 +62,7 @@ func newInstaller(ctx context.Context, r *run.Run) (*installer, error) {
 			return nil, fault.Refuse(r.SetCommand(v), "%s names %s, which the credentials of %s do not have", flux.Path(r.Env), v, r.Env)
 		}
 	}
-	i := &installer{settings: settings, patience: patience{slow: 10 * time.Minute, broken: 3 * time.Minute}, counts: map[kubeapi.Action]int{}}
+	i := &installer{settings: settings, patience: usualPatience, counts: map[kubeapi.Action]int{}}
 	if i.prepared, err = settings.Prepared(r.Credentials, r.SetCommand); err != nil {
 		return nil, err
 	}
@@ -122,6 +112,9 @@ func (i *installer) install(ctx context.Context) error {
 			return i.refused(ctx, o, err)
 		}
 	}
+	if err := i.refuseSuspended(ctx); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		objects []*unstructured.Unstructured
 		await   judge
@@ -144,7 +137,7 @@ func (i *installer) install(ctx context.Context) error {
 			continue
 		}
 		for _, o := range step.objects {
-			if err := i.await(ctx, o, step.await); err != nil {
+			if err := await(ctx, i.Cluster, i.patience, "dagger call flux install --env="+i.Env, o, step.await); err != nil {
 				return err
 			}
 		}
@@ -171,6 +164,26 @@ func (i *installer) missing(ctx context.Context, objects []*unstructured.Unstruc
 	return missing, nil
 }
 
+// refuseSuspended refuses to wait for what nobody reconciles.
+func (i *installer) refuseSuspended(ctx context.Context) error {
+	for _, o := range i.settings.Sync() {
+		now, err := i.API.Get(ctx, o)
+		if err != nil {
+			return i.Failed(ctx, err)
+		}
+		if now != nil && flux.StatusOf(*now).Suspended {
+			return suspended(i.Cluster, now)
+		}
+	}
+	return nil
+}
+
+// suspended refuses to work on an object that is suspended.
+func suspended(c *kubernetes.Cluster, o *unstructured.Unstructured) error {
+	name := kubeapi.NameOf(o)
+	return fault.Refuse("dagger call flux resume --env="+c.Env+" --object="+printable.Word(name), "%s is suspended", name)
+}
+
 // mayTakeOver reports whether another manager's fields become Slipway's: those of the ways in which people install Flux.
 func mayTakeOver(manager string) bool {
 	if slices.Contains([]string{"flux", "kustomize-controller", "flux-operator", "Helm", "helm"}, manager) {
@@ -186,76 +199,4 @@ func (i *installer) refused(ctx context.Context, o *unstructured.Unstructured, e
 		return fault.Refuse("dagger call cluster kubectl --env="+i.Env+" --args="+printable.Word(strings.Join(kubectl, ",")), "%w", conflict)
 	}
 	return i.Failed(ctx, fmt.Errorf("%s: %w", kubeapi.NameOf(o), err))
-}
-
-// A judge says why an object is not as it is to be; nothing if it is. broken means that its controller has given up.
-type judge func(now *unstructured.Unstructured) (why string, broken bool)
-
-// notCurrent judges objects of Kubernetes' own kinds.
-func notCurrent(now *unstructured.Unstructured) (why string, broken bool) {
-	result, err := status.Compute(now)
-	switch {
-	case err != nil:
-		return err.Error(), true
-	case result.Status == status.CurrentStatus:
-		return "", false
-	}
-	return result.Message, result.Status == status.FailedStatus
-}
-
-// notReady judges objects of Flux.
-func notReady(now *unstructured.Unstructured) (why string, broken bool) {
-	s := flux.StatusOf(*now)
-	switch s.Ready {
-	case flux.Yes, flux.Silent:
-		return "", false
-	case flux.No:
-		return s.Reason + ": " + s.Message, true
-	}
-	return s.Reason, false
-}
-
-// await waits for an object. It fails if the reason has been the same for too long.
-func (i *installer) await(ctx context.Context, o *unstructured.Unstructured, ready judge) error {
-	name := kubeapi.NameOf(o)
-	last, since := "", time.Now()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		now, err := i.API.Get(ctx, o)
-		if err != nil {
-			return i.Failed(ctx, err)
-		}
-		why, broken := "it is gone", true
-		if now != nil {
-			why, broken = ready(now)
-		}
-		if why == "" {
-			return nil
-		}
-		if last == "" {
-			i.Say("waiting: %s", run.Word(name))
-		}
-		if why != last {
-			last, since = why, time.Now()
-		}
-		limit := i.patience.slow
-		if broken {
-			limit = i.patience.broken
-		}
-		if time.Since(since) >= limit {
-			return i.notYet(ctx, name, why)
-		}
-		if err := wait.For(ctx, pause); err != nil {
-			return fault.New(fault.Interrupted, "dagger call flux install --env="+i.Env, "the wait for %s was interrupted", name)
-		}
-	}
-}
-
-// notYet says for what an install waited in vain. Controllers quote secrets in their messages.
-func (i *installer) notYet(ctx context.Context, name, reason string) error {
-	values, err := i.API.SecretValues(ctx)
-	if err != nil {
-		return i.Failed(ctx, err)
-	}
-	shown := printable.Shorten(strings.Join(strings.Fields(redact.New(values...).String(reason)), " "), longestMessage)
-	return fault.New(fault.Unreachable, "dagger call flux status --env="+i.Env, "%s is not ready: %s", name, printable.Terminal(shown))
 }

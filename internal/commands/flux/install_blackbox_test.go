@@ -55,7 +55,7 @@ func TestBlackBoxNotReady(t *testing.T) {
 	must.Do(t, i.install(t.Context()))
 
 	stopped, stop := context.WithCancel(t.Context())
-	if err := i.await(stopped, i.settings.Sync()[1], func(*unstructured.Unstructured) (string, bool) { stop(); return "never", true }); !fault.Is(err, fault.Interrupted) {
+	if err := await(stopped, i.Cluster, i.patience, "", i.settings.Sync()[1], func(*unstructured.Unstructured) (string, bool) { stop(); return "never", true }); !fault.Is(err, fault.Interrupted) {
 		t.Errorf("got %v", err)
 	}
 	must.Do(t, s.API.Signal(syscall.SIGKILL))

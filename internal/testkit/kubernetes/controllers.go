@@ -74,9 +74,17 @@ func (a *Administrator) reconcile(ctx context.Context, c *Controllers, r schema.
 				next[count] = int64(1)
 			}
 		}
+		if suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend"); suspended {
+			continue
+		}
+		asked := o.GetAnnotations()["reconcile.fluxcd.io/requestedAt"]
+		if asked != "" {
+			next["lastHandledReconcileAt"] = asked
+		}
+		handled, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt")
 		observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
 		before, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		if observed == o.GetGeneration() && len(before) > 0 && before[0].(map[string]any)["message"] == condition["message"] { //nolint:forcetypeassert // this loop has written it
+		if observed == o.GetGeneration() && handled == asked && len(before) > 0 && before[0].(map[string]any)["message"] == condition["message"] { //nolint:forcetypeassert // this loop has written it
 			continue
 		}
 		o.Object["status"] = next
