@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"slipway/internal/cluster"
+	"slipway/internal/fault"
 	"slipway/internal/printable"
 	"slipway/internal/settings"
 )
@@ -83,6 +85,9 @@ func Load(repository fs.FS, environment string) (*Settings, error) {
 	}
 	if !there {
 		return nil, ErrNone
+	}
+	if _, err := fs.Stat(repository, cluster.Path(environment)); err != nil {
+		return nil, fault.Refuse("$EDITOR "+printable.Word(cluster.Path(environment))+"   # its keys: environments/cluster.schema.json", "%s is for a cluster, and there is no %s", s.Path, cluster.Path(environment))
 	}
 	for _, rule := range []func(*Settings) error{s.checkManifests, s.checkSource, s.checkGit, s.checkPath, s.checkSecrets} {
 		if err := rule(f); err != nil {

@@ -18,9 +18,18 @@ type Cluster struct {
 	API *kubeapi.API
 }
 
-// Open opens the cluster of an environment and its API, with a login for this run that only the memory of this process has.
+// Open opens the cluster of an environment and its API.
 func Open(ctx context.Context, r *run.Run) (*Cluster, error) {
-	c, access, err := clusters.Reach(ctx, r)
+	c, _, err := clusters.Reach(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return Of(ctx, c)
+}
+
+// Of opens the API of a cluster that is open, with a login for this run that only the memory of this process has.
+func Of(ctx context.Context, c *clusters.Cluster) (*Cluster, error) {
+	access, err := c.Access(ctx)
 	if err != nil {
 		return nil, err
 	}

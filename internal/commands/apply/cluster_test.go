@@ -46,7 +46,7 @@ func TestStages(t *testing.T) {
 	for _, s := range stages {
 		names = append(names, s.name)
 	}
-	if want := []string{"bootstrap", "apply", "wait", "cluster", "deploy", "health", "verify"}; !slices.Equal(names, want) {
+	if want := []string{"bootstrap", "apply", "wait", "cluster", "deploy", "health", "flux", "verify"}; !slices.Equal(names, want) {
 		t.Errorf("up has the stages %q", names)
 	}
 }

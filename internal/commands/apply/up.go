@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"slipway/internal/fault"
+	"slipway/internal/flux"
 	"slipway/internal/hosts"
+	"slipway/internal/kubernetes"
 	"slipway/internal/playbook"
+	"slipway/internal/reconcile"
 	"slipway/internal/rollout"
 	"slipway/internal/run"
 	"slipway/internal/state"
@@ -45,6 +48,7 @@ var stages = []stage{
 	{name: "cluster", repeat: "cluster apply", opens: run.State, needed: hasCluster, run: applyCluster},
 	{name: "deploy", repeat: "deploy", opens: run.State, needed: hasPlaybook, run: deploy},
 	{name: "health", repeat: "cluster health", opens: run.State, needed: hasCluster, run: awaitHealth},
+	{name: "flux", repeat: "flux install", opens: run.State, needed: hasFlux, run: installFlux},
 	{name: "verify", repeat: "verify", opens: run.State, needed: hasChecks, run: check},
 }
 
@@ -105,6 +109,7 @@ type upRun struct {
 	opened  run.Opens
 	made    made
 	cluster *clusterPart
+	flux    *reconcile.Installer // nil: none
 }
 
 // do opens what a stage needs and runs it. It returns no row if the environment does not have the stage.
@@ -154,6 +159,9 @@ func applyLayers(ctx context.Context, u *upRun) (_ string, err error) {
 	if u.cluster, err = openCluster(u.Run, options{}); err != nil {
 		return "", err
 	}
+	if u.flux, err = reconcile.Read(u.Run); err != nil && !errors.Is(err, flux.ErrNone) {
+		return "", err // before a layer is changed
+	}
 	if u.made, err = applyAll(ctx, u.Run, u.cluster, options{}); err != nil {
 		return "", err
 	}
@@ -192,6 +200,22 @@ const healthPatience = 10 * time.Minute
 // awaitHealth comes after the playbook, which may install the CNI without which no node gets ready.
 func awaitHealth(ctx context.Context, u *upRun) (string, error) {
 	return fmt.Sprintf("%d ready", len(u.cluster.Spec.Nodes)), u.cluster.AwaitHealth(ctx, healthPatience)
+}
+
+func hasFlux(u *upRun) bool { return u.flux != nil }
+
+func installFlux(ctx context.Context, u *upRun) (string, error) {
+	c, err := kubernetes.Of(ctx, u.cluster.Cluster)
+	if err != nil {
+		return "", err
+	}
+	if err := u.flux.Install(ctx, c); err != nil {
+		return "", err
+	}
+	if n := u.flux.Changed(); n > 0 {
+		return fmt.Sprintf("%d changed", n), nil
+	}
+	return "no change", nil
 }
 
 func hasHosts(u *upRun) bool { return len(u.made.hosts()) > 0 }

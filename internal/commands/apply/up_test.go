@@ -8,6 +8,7 @@ import (
 
 	"slipway/internal/environment"
 	"slipway/internal/fault"
+	"slipway/internal/reconcile"
 	"slipway/internal/remote"
 	"slipway/internal/run"
 	"slipway/internal/testkit"
@@ -60,13 +61,14 @@ func TestStage(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := needed(), []bool{true, true, false, false, false, false, false}; !slices.Equal(got, want) {
+	if got, want := needed(), []bool{true, true, false, false, false, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("an environment without anything has the stages %v", got)
 	}
 	u.Environment.Deploy = &environment.Deploy{}
 	u.Environment.Verify = &environment.Verify{HTTPS: &environment.HTTPSCheck{}}
 	u.made = made{{hosts: []remote.Host{{}}}}
 	u.cluster = &clusterPart{}
+	u.flux = &reconcile.Installer{}
 	if got := needed(); slices.Contains(got, false) {
 		t.Errorf("one with everything has the stages %v", got)
 	}

@@ -16,12 +16,13 @@ import (
 	"slipway/internal/kubeapi"
 	"slipway/internal/kubernetes"
 	"slipway/internal/printable"
+	"slipway/internal/reconcile"
 	"slipway/internal/run"
 )
 
 // Reconcile has an object of Flux reconciled now, after its source, and waits until it is ready.
 func Reconcile() run.Command {
-	return objectCommand("reconcile", "have an object of Flux reconciled now, after its source, and wait until it is ready", reconcile)
+	return objectCommand("reconcile", "have an object of Flux reconciled now, after its source, and wait until it is ready", reconcileNow)
 }
 
 // Suspend stops the reconciliation of an object of Flux.
@@ -38,7 +39,7 @@ func Resume() run.Command {
 type work struct {
 	*kubernetes.Cluster
 	object   *unstructured.Unstructured
-	patience patience
+	patience reconcile.Patience
 	verb     string
 }
 
@@ -58,7 +59,7 @@ func objectCommand(verb, help string, do func(context.Context, *work) error) run
 			if err := c.NeedStore(); err != nil {
 				return err
 			}
-			w := &work{Cluster: c, patience: usualPatience, verb: verb}
+			w := &work{Cluster: c, patience: reconcile.Usual, verb: verb}
 			if w.object, err = w.find(ctx, name); err != nil {
 				return err
 			}
@@ -110,10 +111,10 @@ func (w *work) find(ctx context.Context, name string) (*unstructured.Unstructure
 	return nil, fault.Refuse(status, "%s has no object of Flux %s", w.Spec.Name, printable.Line(name))
 }
 
-// reconcile asks for the source first: otherwise the old revision would be applied again.
-func reconcile(ctx context.Context, w *work) error {
+// reconcileNow asks for the source first: otherwise the old revision would be applied again.
+func reconcileNow(ctx context.Context, w *work) error {
 	if flux.StatusOf(*w.object).Suspended {
-		return suspended(w.Cluster, w.object)
+		return reconcile.Suspended(w.Cluster, w.object)
 	}
 	objects := []*unstructured.Unstructured{w.object}
 	if source := flux.SourceOf(w.object); source != nil {
@@ -134,9 +135,9 @@ func reconcile(ctx context.Context, w *work) error {
 			if at, _, _ := unstructured.NestedString(now.Object, "status", "lastHandledReconcileAt"); at != asked {
 				return "NotReconciled", false
 			}
-			return notReady(now)
+			return reconcile.Ready(now)
 		}
-		if err := await(ctx, w.Cluster, w.patience, w.again(), o, handled); err != nil {
+		if err := reconcile.Await(ctx, w.Cluster, w.patience, w.again(), o, handled); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func (w *work) setSuspended(ctx context.Context, suspended bool) error {
 		fmt.Fprintf(&w.Report, "%s: suspended\n", kubeapi.NameOf(w.object))
 		return nil
 	}
-	if err := await(ctx, w.Cluster, w.patience, w.again(), w.object, notReady); err != nil {
+	if err := reconcile.Await(ctx, w.Cluster, w.patience, w.again(), w.object, reconcile.Ready); err != nil {
 		return err
 	}
 	return w.show(ctx)

@@ -14,6 +14,7 @@ import (
 	"slipway/internal/flux"
 	"slipway/internal/kubernetes"
 	"slipway/internal/printable"
+	"slipway/internal/reconcile"
 	"slipway/internal/redact"
 	"slipway/internal/run"
 )
@@ -90,7 +91,7 @@ func writeStatus(r *run.Run, cluster string, list []flux.Status, now time.Time) 
 		}
 		reason := s.Reason
 		if s.Ready == flux.No {
-			reason += ": " + printable.Shorten(strings.Join(strings.Fields(s.Message), " "), longestMessage)
+			reason += ": " + printable.Shorten(strings.Join(strings.Fields(s.Message), " "), reconcile.LongestMessage)
 		}
 		fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%s\n", s.Kind, s.Namespace, s.Name, dash(s.Revision), s.Ready, stopped, age(s.Since, now), dash(printable.Terminal(reason)))
 	}
@@ -100,9 +101,6 @@ func writeStatus(r *run.Run, cluster string, list []flux.Status, now time.Time) 
 	fmt.Fprintf(&r.Report, "\n%s: %d ready, %d not ready, %d waiting, %d suspended\n", cluster, counts[flux.Yes], counts[flux.No], counts[flux.Waiting], suspended)
 	return nil
 }
-
-// longestMessage is what is shown of a controller's message: its first sentences. All of it: kubectl describe.
-const longestMessage = 300
 
 func age(since, now time.Time) string {
 	if since.IsZero() {

@@ -1,6 +1,6 @@
 //go:build blackbox
 
-package flux
+package reconcile
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	server "slipway/internal/testkit/kubernetes"
 )
 
-const programs = "../../../.slipway/kubernetes"
+const programs = "../../.slipway/kubernetes"
 
 // What does not get ready is named with its reason, without what controllers quote of Secrets. An API server that goes away in the
 // middle, and a call that is stopped, are said too.
@@ -38,10 +38,10 @@ func TestBlackBoxNotReady(t *testing.T) {
 	desk := testkit.New(t)
 	api, err := kubeapi.New(admin.Kubeconfig(t), nil)
 	must.Do(t, err)
-	i := &installer{
+	i := &Installer{
 		Cluster:   &kubernetes.Cluster{Cluster: &clusters.Cluster{Run: desk.Run, Spec: &cluster.Cluster{Name: "home", Endpoint: s.URL}}, API: api},
 		settings:  &flux.Settings{OCI: &flux.OCI{URL: "oci://registry.example.org/fleet", Tag: "latest"}, Path: "./", Interval: "1h"},
-		manifests: &flux.Manifests{}, counts: map[kubeapi.Action]int{}, patience: patience{slow: time.Hour},
+		manifests: &flux.Manifests{}, counts: map[kubeapi.Action]int{}, patience: Patience{Slow: time.Hour},
 	}
 	err = i.install(t.Context())
 	must.Hint(t, err, "dagger call flux status --env=test")
@@ -51,11 +51,11 @@ func TestBlackBoxNotReady(t *testing.T) {
 	}
 
 	controllers.Fail("OCIRepository", "")
-	i.patience.broken = time.Hour // until the controller tries again
+	i.patience.Broken = time.Hour // until the controller tries again
 	must.Do(t, i.install(t.Context()))
 
 	stopped, stop := context.WithCancel(t.Context())
-	if err := await(stopped, i.Cluster, i.patience, "", i.settings.Sync()[1], func(*unstructured.Unstructured) (string, bool) { stop(); return "never", true }); !fault.Is(err, fault.Interrupted) {
+	if err := Await(stopped, i.Cluster, i.patience, "", i.settings.Sync()[1], func(*unstructured.Unstructured) (string, bool) { stop(); return "never", true }); !fault.Is(err, fault.Interrupted) {
 		t.Errorf("got %v", err)
 	}
 	must.Do(t, s.API.Signal(syscall.SIGKILL))

@@ -1,4 +1,4 @@
-package flux
+package reconcile
 
 import (
 	"context"
@@ -18,19 +18,20 @@ import (
 	"slipway/internal/wait"
 )
 
-// A patience is how long an install waits while nothing changes.
-type patience struct {
-	slow   time.Duration // for what its controller works on
-	broken time.Duration // for what its controller has given up, and will try again
+// A Patience is how long somebody waits while nothing changes.
+type Patience struct {
+	Slow   time.Duration // for what its controller works on
+	Broken time.Duration // for what its controller has given up, and will try again
 }
 
-var usualPatience = patience{slow: 10 * time.Minute, broken: 3 * time.Minute}
+// Usual is for everything that people wait for.
+var Usual = Patience{Slow: 10 * time.Minute, Broken: 3 * time.Minute}
 
-// A judge says why an object is not as it is to be; nothing if it is. broken means that its controller has given up.
-type judge func(now *unstructured.Unstructured) (why string, broken bool)
+// A Judge says why an object is not as it is to be; nothing if it is. broken means that its controller has given up.
+type Judge func(now *unstructured.Unstructured) (why string, broken bool)
 
-// notCurrent judges objects of Kubernetes' own kinds.
-func notCurrent(now *unstructured.Unstructured) (why string, broken bool) {
+// current judges objects of Kubernetes' own kinds.
+func current(now *unstructured.Unstructured) (why string, broken bool) {
 	result, err := status.Compute(now)
 	switch {
 	case err != nil:
@@ -41,8 +42,8 @@ func notCurrent(now *unstructured.Unstructured) (why string, broken bool) {
 	return result.Message, result.Status == status.FailedStatus
 }
 
-// notReady judges objects of Flux.
-func notReady(now *unstructured.Unstructured) (why string, broken bool) {
+// Ready judges objects of Flux.
+func Ready(now *unstructured.Unstructured) (why string, broken bool) {
 	s := flux.StatusOf(*now)
 	switch s.Ready {
 	case flux.Yes, flux.Silent:
@@ -53,8 +54,8 @@ func notReady(now *unstructured.Unstructured) (why string, broken bool) {
 	return s.Reason, false
 }
 
-// await waits for an object. It fails if the reason has been the same for too long. again is the call that goes on.
-func await(ctx context.Context, c *kubernetes.Cluster, p patience, again string, o *unstructured.Unstructured, ready judge) error {
+// Await waits for an object. It fails if the reason has been the same for too long. again is the call that goes on.
+func Await(ctx context.Context, c *kubernetes.Cluster, p Patience, again string, o *unstructured.Unstructured, ready Judge) error {
 	name := kubeapi.NameOf(o)
 	last, since := "", time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -75,9 +76,9 @@ func await(ctx context.Context, c *kubernetes.Cluster, p patience, again string,
 		if why != last {
 			last, since = why, time.Now()
 		}
-		limit := p.slow
+		limit := p.Slow
 		if broken {
-			limit = p.broken
+			limit = p.Broken
 		}
 		if time.Since(since) >= limit {
 			return notYet(ctx, c, name, why)
@@ -94,6 +95,9 @@ func notYet(ctx context.Context, c *kubernetes.Cluster, name, reason string) err
 	if err != nil {
 		return c.Failed(ctx, err)
 	}
-	shown := printable.Shorten(strings.Join(strings.Fields(redact.New(values...).String(reason)), " "), longestMessage)
+	shown := printable.Shorten(strings.Join(strings.Fields(redact.New(values...).String(reason)), " "), LongestMessage)
 	return fault.New(fault.Unreachable, "dagger call flux status --env="+c.Env, "%s is not ready: %s", name, printable.Terminal(shown))
 }
+
+// LongestMessage is what is shown of a controller's message: its first sentences. All of it: kubectl describe.
+const LongestMessage = 300
