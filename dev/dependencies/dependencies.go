@@ -95,6 +95,7 @@ import (
 	_ "k8s.io/apimachinery/pkg/apis/meta/v1"
 	_ "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	_ "k8s.io/apimachinery/pkg/runtime/schema"
+	_ "k8s.io/apimachinery/pkg/types"
 	_ "k8s.io/apimachinery/pkg/util/duration"
 	_ "k8s.io/apimachinery/pkg/util/yaml"
 	_ "k8s.io/client-go/discovery"
