@@ -34,6 +34,7 @@ const usage = `usage: engine VERB
   node on NAME   switch a node on: cp-1 to cp-9, worker-1 to worker-9
   node off NAME  cut its power; its disk stays as it is
   node wipe NAME cut its power and empty its disk
+  push FOLDER NAME:TAG  push a folder to the registry, as an artifact that Flux on the nodes reads
 
   apiserver      build what tests need for a Kubernetes without nodes, into .slipway/kubernetes
 
@@ -65,6 +66,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if len(args) == 3 && args[0] == "node" {
 		return node(ctx, s, args[1], args[2])
+	}
+	if len(args) == 3 && args[0] == "push" {
+		return pushArtifact(ctx, s, args[1], args[2])
 	}
 	if len(args) != 1 {
 		fmt.Fprint(os.Stderr, usage)

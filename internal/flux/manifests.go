@@ -3,7 +3,6 @@ package flux
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +48,7 @@ func (f *Settings) Pull(ctx context.Context) (*Manifests, error) {
 	if len(layers) != 1 {
 		return nil, fmt.Errorf("it has %d layers, and an artifact of Flux has one", len(layers))
 	}
-	archive, err := layers[0].Compressed()
+	archive, err := layers[0].Uncompressed() // which compares its digest
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +62,8 @@ func (f *Settings) Pull(ctx context.Context) (*Manifests, error) {
 
 // unpack returns the YAML files of an artifact, one after the other.
 func unpack(archive io.Reader) ([]byte, error) {
-	plain, err := gzip.NewReader(archive)
-	if err != nil {
-		return nil, err
-	}
 	var text bytes.Buffer
-	for files := tar.NewReader(io.LimitReader(plain, largest)); ; {
+	for files := tar.NewReader(io.LimitReader(archive, largest)); ; {
 		header, err := files.Next()
 		if errors.Is(err, io.EOF) {
 			return text.Bytes(), nil
