@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"filippo.io/age"
 	"golang.org/x/crypto/ssh"
 
 	"slipway/internal/fault"
@@ -27,7 +28,8 @@ import (
 // Placeholders in a template for values that are generated.
 const (
 	randomValue = "<random>"
-	sshKey      = "<ssh-key>" // a private key, in OpenSSH's format
+	sshKey      = "<ssh-key>"      // a private key, in OpenSSH's format
+	ageIdentity = "<age-identity>" // whose public key is shown
 )
 
 // publicKeyPattern is the placeholder for the public half of a private key: in a variable of the
@@ -64,7 +66,7 @@ func initFile(r *run.Run, file string) error {
 	if err := copyPublicKeys(r, values); err != nil {
 		return err
 	}
-	open, err := fill(values)
+	open, shown, err := fill(values)
 	if err != nil {
 		return fault.Refuse("$EDITOR "+printable.Word(name+".example"), "%s.example: %v", name, err)
 	}
@@ -80,6 +82,9 @@ func initFile(r *run.Run, file string) error {
 		return err
 	}
 	fmt.Fprintf(&r.Report, "%s: created, encrypted to %s\n", name, strings.Join(recipients, ", "))
+	for _, variable := range slices.Sorted(maps.Keys(shown)) {
+		fmt.Fprintf(&r.Report, "the public key of %s is %s\n", variable, shown[variable])
+	}
 	if len(open) > 0 {
 		fmt.Fprintf(&r.Report, "still to set: %s\n", strings.Join(open, ", "))
 	}
@@ -130,18 +135,25 @@ func publicKey(r *run.Run, name, variable string) (string, error) {
 	return authorizedKey(key.PublicKey()), nil
 }
 
-// fill generates the values that a template asks for, and returns the variables that it leaves
-// empty.
-func fill(values map[string]string) (open []string, err error) {
+// fill generates the values that a template asks for. It returns the variables that it leaves empty, and the public keys of the
+// age identities.
+func fill(values map[string]string) (open []string, shown map[string]string, err error) {
 	public := map[string]string{}
+	shown = map[string]string{}
 	for _, variable := range slices.Sorted(maps.Keys(values)) {
 		switch values[variable] {
 		case randomValue:
 			values[variable] = rand.Text() + rand.Text() // 260 bits
 		case sshKey:
 			if values[variable], public[variable], err = newSSHKey(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
+		case ageIdentity:
+			identity, err := age.GenerateX25519Identity()
+			if err != nil {
+				return nil, nil, err
+			}
+			values[variable], shown[variable] = identity.String(), identity.Recipient().String()
 		case "":
 			open = append(open, variable)
 		}
@@ -149,12 +161,12 @@ func fill(values map[string]string) (open []string, err error) {
 	for variable, value := range values {
 		if match := publicKeyPattern.FindStringSubmatch(value); match != nil {
 			if public[match[1]] == "" {
-				return nil, fmt.Errorf("%s is defined as the public key of %s, which is not %s", variable, match[1], sshKey)
+				return nil, nil, fmt.Errorf("%s is defined as the public key of %s, which is not %s", variable, match[1], sshKey)
 			}
 			values[variable] = public[match[1]]
 		}
 	}
-	return open, nil
+	return open, shown, nil
 }
 
 // newSSHKey generates a key pair: the private key in OpenSSH's format, the public key as a line of

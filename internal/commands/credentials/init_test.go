@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -16,11 +17,11 @@ import (
 // belong together.
 func TestFill(t *testing.T) {
 	template := func() map[string]string {
-		return map[string]string{"A": "<random>", "B": "<random>", "C": "", "D": "as it is", "KEY": "<ssh-key>", "KEY_PUBLIC": "<ssh-public-key of KEY>"}
+		return map[string]string{"A": "<random>", "B": "<random>", "C": "", "D": "as it is", "KEY": "<ssh-key>", "KEY_PUBLIC": "<ssh-public-key of KEY>", "AGE": "<age-identity>"}
 	}
 	first, second := template(), template()
 	for _, values := range []map[string]string{first, second} {
-		open, err := fill(values)
+		open, shown, err := fill(values)
 		if err != nil || len(open) != 1 || open[0] != "C" || values["D"] != "as it is" {
 			t.Fatalf("%q, %v: %q", open, err, values)
 		}
@@ -31,6 +32,13 @@ func TestFill(t *testing.T) {
 		if got := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey()))); got != values["KEY_PUBLIC"] {
 			t.Errorf("the public key is %q, want %q", values["KEY_PUBLIC"], got)
 		}
+		identity, err := age.ParseX25519Identity(values["AGE"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(shown) != 1 || shown["AGE"] != identity.Recipient().String() {
+			t.Errorf("the public keys are %q", shown)
+		}
 		if len(values["A"]) < 40 || values["A"] == values["B"] {
 			t.Errorf("got %q and %q", values["A"], values["B"])
 		}
@@ -40,7 +48,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s is the same again", name)
 		}
 	}
-	if _, err := fill(map[string]string{"KEY": "x", "PUBLIC": "<ssh-public-key of KEY>"}); err == nil || !strings.Contains(err.Error(), "is not <ssh-key>") {
+	if _, _, err := fill(map[string]string{"KEY": "x", "PUBLIC": "<ssh-public-key of KEY>"}); err == nil || !strings.Contains(err.Error(), "is not <ssh-key>") {
 		t.Errorf("the public key of a text: %v", err)
 	}
 }
