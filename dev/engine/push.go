@@ -64,7 +64,7 @@ func artifactOf(dir string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }()
 	archive := filepath.Join(scratch, "folder.tar")
 	if err := build.WriteLayer(archive, build.Placement{From: dir, To: "/.", Executable: build.Never}); err != nil {
 		return nil, err
