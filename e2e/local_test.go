@@ -40,7 +40,8 @@ type checkout struct {
 	dir, identity, data string
 	module              string // the Slipway module that is called
 	key                 *age.X25519Identity
-	host, hostPublic    string // SSH keys of the backend
+	flux                *age.X25519Identity // of environment cluster-local
+	host, hostPublic    string              // SSH keys of the backend
 }
 
 // newSSHKey makes a key pair as `secrets init` does.

@@ -3,10 +3,13 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"filippo.io/age"
 
 	"slipway/internal/secrets"
 	"slipway/internal/testkit"
@@ -45,12 +48,16 @@ func kubectl(t *testing.T, kubeconfig string, args ...string) result {
 	return run(t, "nsenter", append([]string{"--net=" + engineNetwork(t), program[0], "--kubeconfig=" + kubeconfig}, args...)...)
 }
 
-// newClusterCheckout makes a checkout with environment cluster-local, its credentials, and the secrets of its machines.
+// newClusterCheckout makes a checkout with environment cluster-local, its credentials, and the secrets of its machines. It has no
+// Flux.
 func newClusterCheckout(t *testing.T) *checkout {
 	t.Helper()
 	c := newCheckout(t)
 	const env = "cluster-local"
 	if err := os.CopyFS(filepath.Join(c.dir, "environments", env), os.DirFS(filepath.Join(repository, "environments", env))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(c.dir, "environments", env, "flux.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	c.sealCluster(t)
@@ -61,8 +68,13 @@ func newClusterCheckout(t *testing.T) *checkout {
 // sealCluster writes the credentials of environment cluster-local.
 func (c *checkout) sealCluster(t *testing.T) {
 	t.Helper()
+	var err error
+	if c.flux, err = age.GenerateX25519Identity(); err != nil {
+		t.Fatal(err)
+	}
 	sealed, err := secrets.Seal("credentials/cluster-local.enc.env", map[string]string{
 		"AWS_ACCESS_KEY_ID": "access-key", "AWS_SECRET_ACCESS_KEY": "secret-key-of-the-tests", "STATE_PASSPHRASE": "passphrase-of-the-tests-1234-Kq7Zt2Vn9Xb4Rm",
+		"FLUX_AGE_KEY": c.flux.String(),
 	}, []string{c.key.Recipient().String()})
 	if err != nil {
 		t.Fatal(err)
@@ -87,14 +99,17 @@ func (c *checkout) shell(t *testing.T, command string, env ...string) result {
 	return runIn(t, c.dir, append([]string{"DAGGER_PROGRESS=plain"}, env...), "bash", "-c", command)
 }
 
-// Real Talos nodes, from empty disks to a cluster whose nodes are ready; again, nothing changes.
+// Real Talos nodes, from empty disks to a cluster in which Flux has decrypted a Secret and released a chart; again, nothing changes.
 func TestNodes(t *testing.T) {
 	testkit.Deep(t, "it boots real Talos nodes with Kubernetes")
 	needNodes(t, nodes...)
 	c := newClusterCheckout(t)
-	const env = "cluster-local"
-	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed", "health     2 ready").stdout)
-	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change", "health     2 ready").stdout)
+	const env, canary = "cluster-local", "canary-that-flux-decrypts"
+	f := c.newFleet(t)
+	f.write(t, "secret.yaml", f.seal(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: hello, namespace: hello}\nstringData: {password: "+canary+"}\n"))
+	f.push(t)
+	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    2 changed", "health     2 ready", "flux       ").stdout)
+	t.Log(c.call(t, "up", "--env="+env).must(t).says(t, "cluster    no change", "health     2 ready", "flux       no change").stdout)
 	c.call(t, "cluster", "health", "--env="+env).must(t)
 	c.call(t, "cluster", "status", "--env="+env).must(t).says(t, "cp-1", "v1.14.1  ready", "leader", "as wanted")
 	c.call(t, "drift", "--env="+env).must(t).says(t, "cluster-local: matches its code")
@@ -111,7 +126,9 @@ func TestNodes(t *testing.T) {
 	tool("talosctl", "-n,cp-1,upgrade").refuses(t)
 	tool("talosctl", "-n,cp-1,reboot").refuses(t, "not supported in container mode")
 	tool("helm", "list,-A").must(t).says(t, "NAMESPACE")
-	c.call(t, "flux", "status", "--env="+env).must(t).says(t, "cluster-local has no objects of Flux")
+	tool("kubectl", "get,secret,hello,-n,hello,-o,jsonpath={.data.password}").must(t).says(t, base64.StdEncoding.EncodeToString([]byte(canary)))
+	tool("kubectl", "get,deployment,hello,-n,hello").must(t).says(t, "1/1")
+	c.call(t, "flux", "status", "--env="+env).must(t).says(t, "HelmRelease    hello/hello              0.1.0", "cluster-local: 4 ready, 0 not ready, 0 waiting, 0 suspended")
 
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	c.file(t, kubeconfig, c.call(t, "cluster", "kubeconfig", "--env="+env, "plaintext").must(t).stdout)

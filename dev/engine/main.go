@@ -30,11 +30,11 @@ const usage = `usage: engine VERB
   env     print the export lines that connect a shell to the engine
   clean   stop the engine and delete the cache folder
 
-  cluster        build Talos nodes if they are not built, and switch on cp-1 and worker-1 beside the engine
+  cluster        build Talos nodes if they are not built, switch on cp-1 and worker-1 beside the engine, and push examples/fleet
   node on NAME   switch a node on: cp-1 to cp-9, worker-1 to worker-9
   node off NAME  cut its power; its disk stays as it is
   node wipe NAME cut its power and empty its disk
-  push FOLDER NAME:TAG  push a folder to the registry, as an artifact that Flux on the nodes reads
+  push FOLDER NAME:TAG  push a folder to the registry, as an artifact that Flux on the nodes reads, or a chart of Helm
 
   apiserver      build what tests need for a Kubernetes without nodes, into .slipway/kubernetes
 
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 		return node(ctx, s, args[1], args[2])
 	}
 	if len(args) == 3 && args[0] == "push" {
-		return pushArtifact(ctx, s, args[1], args[2])
+		return push(ctx, s, args[1], args[2])
 	}
 	if len(args) != 1 {
 		fmt.Fprint(os.Stderr, usage)

@@ -23,8 +23,8 @@ func (s settings) rack() cluster.Rack {
 // firstNodes are those that environment cluster-local has.
 var firstNodes = []string{"cp-1", "worker-1"}
 
-// startCluster leaves the machine with the nodes of environment cluster-local: built, and switched on. It is
-// safe to repeat and to interrupt.
+// startCluster leaves the machine with the nodes of environment cluster-local: built, and switched on, with what
+// Flux reconciles there. It is safe to repeat and to interrupt.
 func startCluster(ctx context.Context, s settings) error {
 	unlock, err := s.needEngine(ctx)
 	if err != nil {
@@ -34,7 +34,10 @@ func startCluster(ctx context.Context, s settings) error {
 	if err := s.buildCluster(ctx); err != nil {
 		return err
 	}
-	return s.switchOn(ctx, firstNodes...)
+	if err := s.switchOn(ctx, firstNodes...); err != nil {
+		return err
+	}
+	return s.pushFleet(ctx)
 }
 
 // switchOn switches nodes on, after the registry has their images: it is empty whenever the engine starts.

@@ -15,25 +15,27 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"slipway/dev/engine/build"
 	"slipway/dev/engine/console"
 )
 
-// Media types of an artifact that Flux reads.
+// Media types of an artifact that Flux reads, and of a chart of Helm.
 const (
 	fluxConfig  = "application/vnd.cncf.flux.config.v1+json"
 	fluxContent = "application/vnd.cncf.flux.content.v1.tar+gzip"
+	helmConfig  = "application/vnd.cncf.helm.config.v1+json"
+	helmContent = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
-// pushArtifact pushes a folder as an artifact to the registry, where Flux on the nodes finds it: `flux push artifact` for a machine
-// without one.
-func pushArtifact(ctx context.Context, s settings, dir, reference string) error {
+// push pushes a folder to the registry, where Flux on the nodes finds it: `flux push artifact` and `helm push` for a machine without
+// them.
+func push(ctx context.Context, s settings, dir, reference string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return console.Refuse(".slipway/engine push FOLDER "+reference, "%s is not a folder", dir)
 	}
-	tag, err := name.NewTag(s.registryAddress()+"/"+reference, name.Insecure)
-	if err != nil {
+	if _, err := name.NewTag(s.registryAddress()+"/"+reference, name.Insecure); err != nil {
 		return console.Refuse(".slipway/engine push "+dir+" fleet:latest", "%q is not NAME:TAG", reference)
 	}
 	unlock, err := s.needEngine(ctx)
@@ -41,13 +43,30 @@ func pushArtifact(ctx context.Context, s settings, dir, reference string) error 
 		return err
 	}
 	defer unlock()
+	return s.pushArtifact(ctx, dir, reference)
+}
+
+// pushFleet pushes what Flux reconciles in environment cluster-local.
+func (s settings) pushFleet(ctx context.Context) error {
+	fleet := filepath.Join(s.repo, "examples/fleet")
+	if err := s.pushArtifact(ctx, fleet, "fleet:latest"); err != nil {
+		return err
+	}
+	return s.pushArtifact(ctx, filepath.Join(fleet, "charts/hello"), "charts/hello:0.1.0")
+}
+
+func (s settings) pushArtifact(ctx context.Context, dir, reference string) error {
+	tag, err := name.NewTag(s.registryAddress()+"/"+reference, name.Insecure)
+	if err != nil {
+		return err
+	}
 	artifact, err := artifactOf(dir)
 	if err != nil {
 		return err
 	}
-	push := s.pushTransport()
-	defer push.CloseIdleConnections()
-	if err := remote.Write(tag, artifact, remote.WithContext(ctx), remote.WithTransport(push)); err != nil {
+	transport := s.pushTransport()
+	defer transport.CloseIdleConnections()
+	if err := remote.Write(tag, artifact, remote.WithContext(ctx), remote.WithTransport(transport)); err != nil {
 		return fmt.Errorf("push %s: %w", reference, err)
 	}
 	digest, err := artifact.Digest()
@@ -58,15 +77,19 @@ func pushArtifact(ctx context.Context, s settings, dir, reference string) error 
 	return nil
 }
 
-// artifactOf makes an artifact of a folder: the same bytes for the same files.
+// artifactOf makes an artifact of a folder, or a chart if it has a Chart.yaml: the same bytes for the same files.
 func artifactOf(dir string) (v1.Image, error) {
+	to, config, content := "/.", types.MediaType(fluxConfig), types.MediaType(fluxContent)
+	if _, err := os.Stat(filepath.Join(dir, "Chart.yaml")); err == nil {
+		to, config, content = "/"+filepath.Base(dir), helmConfig, helmContent
+	}
 	scratch, err := os.MkdirTemp("", "slipway-push-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	archive := filepath.Join(scratch, "folder.tar")
-	if err := build.WriteLayer(archive, build.Placement{From: dir, To: "/.", Executable: build.Never}); err != nil {
+	if err := build.WriteLayer(archive, build.Placement{From: dir, To: to, Executable: build.Never}); err != nil {
 		return nil, err
 	}
 	plain, err := os.Open(archive)
@@ -82,5 +105,5 @@ func artifactOf(dir string) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return mutate.AppendLayers(mutate.ConfigMediaType(empty.Image, fluxConfig), static.NewLayer(compressed.Bytes(), fluxContent))
+	return mutate.AppendLayers(mutate.ConfigMediaType(empty.Image, config), static.NewLayer(compressed.Bytes(), content))
 }

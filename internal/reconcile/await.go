@@ -49,7 +49,7 @@ func Ready(now *unstructured.Unstructured) (why string, broken bool) {
 	case flux.Yes, flux.Silent:
 		return "", false
 	case flux.No:
-		return s.Reason + ": " + s.Message, true
+		return s.Reason + ": " + s.Message, s.Reason != "DependencyNotReady" // its controller waits, too
 	}
 	return s.Reason, false
 }

@@ -124,16 +124,56 @@ func (i *Installer) install(ctx context.Context) error {
 			continue
 		}
 		for _, o := range step.objects {
-			if err := Await(ctx, i.Cluster, i.patience, "dagger call flux install --env="+i.Env, o, step.await); err != nil {
+			if err := i.await(ctx, o, step.await); err != nil {
 				return err
 			}
 		}
+	}
+	if err := i.awaitTree(ctx, i.settings.Sync()[1]); err != nil {
+		return err
 	}
 	text := "nothing to do"
 	if i.Changed() > 0 {
 		text = fmt.Sprintf("%d created, %d changed", i.counts[kubeapi.Created], i.counts[kubeapi.Changed])
 	}
 	fmt.Fprintf(&i.Report, "%s: Flux %s, %s\n", i.Spec.Name, i.manifests.Version, text)
+	return nil
+}
+
+func (i *Installer) await(ctx context.Context, o *unstructured.Unstructured, ready Judge) error {
+	return Await(ctx, i.Cluster, i.patience, "dagger call flux install --env="+i.Env, o, ready)
+}
+
+// awaitTree waits for what the Kustomizations have applied, and for what the Kustomizations among that have. Nobody works on what is
+// suspended.
+func (i *Installer) awaitTree(ctx context.Context, kustomizations ...*unstructured.Unstructured) error {
+	seen := map[string]bool{} // `flux bootstrap` has one that applies itself
+	for ; len(kustomizations) > 0; kustomizations = kustomizations[1:] {
+		now, err := i.API.Get(ctx, kustomizations[0])
+		if err != nil {
+			return i.Failed(ctx, err)
+		}
+		if now == nil {
+			continue // its await has found it
+		}
+		for _, o := range flux.Applied(now) {
+			name := kubeapi.NameOf(o)
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if now, err = i.API.Get(ctx, o); err != nil {
+				return i.Failed(ctx, err)
+			}
+			if now == nil || flux.StatusOf(*now).Suspended {
+				continue
+			}
+			if err := i.await(ctx, o, Ready); err != nil {
+				return err
+			}
+			kustomizations = append(kustomizations, o)
+		}
+	}
 	return nil
 }
 

@@ -33,6 +33,7 @@ func TestBlackBoxNotReady(t *testing.T) {
 	admin.ApplyFile(t, programs+"/gotk-components.yaml", "Namespace", "CustomResourceDefinition")
 	admin.Apply(t, "{apiVersion: v1, kind: Secret, metadata: {name: app, namespace: default}, stringData: {password: canary-in-the-cluster}}")
 	controllers := admin.Reconcile(t)
+	controllers.Applied("flux-system_flux-system_kustomize.toolkit.fluxcd.io_Kustomization v1", "default_web_helm.toolkit.fluxcd.io_HelmRelease v2", "default_gone_helm.toolkit.fluxcd.io_HelmRelease v2")
 	controllers.Fail("OCIRepository", "failed to pull with canary-in-the-cluster:\n401 Unauthorized")
 
 	desk := testkit.New(t)
@@ -50,8 +51,16 @@ func TestBlackBoxNotReady(t *testing.T) {
 		t.Errorf("it leaks: %v", err)
 	}
 
+	// What the Kustomization has applied is waited for, too; itself only once.
+	admin.Apply(t, "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: web, namespace: default}, spec: {interval: 1m, chartRef: {kind: OCIRepository, name: web}}}")
+	controllers.Fail("HelmRelease", "install failed")
 	controllers.Fail("OCIRepository", "")
 	i.patience.Broken = time.Hour // until the controller tries again
+	must.Do(t, i.await(t.Context(), i.settings.Sync()[0], Ready))
+	i.patience.Broken = 0
+	must.Fail(t, i.install(t.Context()), "HelmRelease/default/web is not ready: Failed: install failed")
+	controllers.Fail("HelmRelease", "")
+	i.patience.Broken = time.Hour
 	must.Do(t, i.install(t.Context()))
 
 	stopped, stop := context.WithCancel(t.Context())

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,19 @@ import (
 type Controllers struct {
 	mu     sync.Mutex
 	failed map[string]string // by kind: what a controller says
+
+	inventory []any // of each Kustomization
+}
+
+// Applied has each Kustomization say that it has applied these objects, such as web_app_helm.toolkit.fluxcd.io_HelmRelease v2.
+func (c *Controllers) Applied(objects ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inventory = []any{}
+	for _, o := range objects {
+		id, version, _ := strings.Cut(o, " ")
+		c.inventory = append(c.inventory, map[string]any{"id": id, "v": version})
+	}
 }
 
 // Fail has objects of a kind fail with this message, or no longer if it is empty.
@@ -27,7 +41,7 @@ func (c *Controllers) Fail(kind, message string) {
 // Reconcile starts controllers.
 func (a *Administrator) Reconcile(t *testing.T) *Controllers {
 	t.Helper()
-	c := &Controllers{failed: map[string]string{}}
+	c := &Controllers{failed: map[string]string{}, inventory: []any{}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -37,6 +51,7 @@ func (a *Administrator) Reconcile(t *testing.T) *Controllers {
 				{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"},
 				{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"},
 				{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"},
+				{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"},
 			} {
 				a.reconcile(t.Context(), c, r)
 			}
@@ -60,13 +75,16 @@ func (a *Administrator) reconcile(ctx context.Context, c *Controllers, r schema.
 	for i := range list.Items {
 		o := &list.Items[i]
 		c.mu.Lock()
-		message := c.failed[o.GetKind()]
+		message, inventory := c.failed[o.GetKind()], c.inventory
 		c.mu.Unlock()
 		condition := map[string]any{"type": "Ready", "status": "True", "reason": "Succeeded", "message": "done", "lastTransitionTime": "2026-11-01T02:03:04Z"}
 		if message != "" {
 			condition["status"], condition["reason"], condition["message"] = "False", "Failed", message
 		}
 		next := map[string]any{"observedGeneration": o.GetGeneration(), "conditions": []any{condition}}
+		if o.GetKind() == "Kustomization" {
+			next["inventory"] = map[string]any{"entries": inventory}
+		}
 		if o.GetKind() == "Deployment" {
 			condition["type"] = "Available"
 			next["conditions"] = []any{condition, map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}}
