@@ -90,6 +90,8 @@ func (p Placement) write(w *tar.Writer) error {
 			Format:  tar.FormatPAX,
 		}
 		switch {
+		case d.IsDir() && header.Name == "":
+			return nil // the root itself
 		case d.IsDir():
 			header.Typeflag, header.Name, header.Mode = tar.TypeDir, header.Name+"/", 0o755
 			return w.WriteHeader(header)
