@@ -21,7 +21,7 @@ up: engine ## Take this machine from nothing to environment local, deployed and 
 engine: $(ENGINE) ## Start a Dagger engine, or find the one that is there
 	@$(ENGINE) up
 
-cluster: engine ## Run two Talos nodes beside the engine; builds them first, which takes a quarter of an hour
+cluster: engine ## Run two Talos nodes beside the engine; builds them and Flux first, which takes 25 minutes
 	@$(ENGINE) cluster
 	@./dev/setup
 
