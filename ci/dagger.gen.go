@@ -107,6 +107,26 @@ func (r *Slipway) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
+func (r Cluster) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	concrete.Slipway = r.Slipway
+	return json.Marshal(&concrete)
+}
+
+func (r *Cluster) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Slipway *Slipway
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Slipway = concrete.Slipway
+	return nil
+}
+
 func (r Toolchain) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Container    *dagger.Container
@@ -132,26 +152,6 @@ func (r *Toolchain) UnmarshalJSON(bs []byte) error {
 	r.Container = concrete.Container
 	r.AnsibleImage = concrete.AnsibleImage
 	r.Pins = concrete.Pins
-	return nil
-}
-
-func (r Cluster) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	concrete.Slipway = r.Slipway
-	return json.Marshal(&concrete)
-}
-
-func (r *Cluster) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Slipway *Slipway
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Slipway = concrete.Slipway
 	return nil
 }
 
@@ -624,6 +624,48 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Flux).Install(&parent, ctx, env)
+		case "Reconcile":
+			var parent Flux
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var object string
+			if inputArgs["object"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["object"]), &object)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg object", err))
+				}
+			}
+			return (*Flux).Reconcile(&parent, ctx, env, object)
+		case "Resume":
+			var parent Flux
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var object string
+			if inputArgs["object"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["object"]), &object)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg object", err))
+				}
+			}
+			return (*Flux).Resume(&parent, ctx, env, object)
 		case "Status":
 			var parent Flux
 			err = json.Unmarshal(parentJSON, &parent)
@@ -638,6 +680,27 @@ func invoke(ctx context.Context, parentJSON []byte, parentName string, fnName st
 				}
 			}
 			return (*Flux).Status(&parent, ctx, env)
+		case "Suspend":
+			var parent Flux
+			err = json.Unmarshal(parentJSON, &parent)
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", "failed to unmarshal parent object", err))
+			}
+			var env string
+			if inputArgs["env"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["env"]), &env)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg env", err))
+				}
+			}
+			var object string
+			if inputArgs["object"] != nil {
+				err = json.Unmarshal([]byte(inputArgs["object"]), &object)
+				if err != nil {
+					panic(fmt.Errorf("%s: %w", "failed to unmarshal input arg object", err))
+				}
+			}
+			return (*Flux).Suspend(&parent, ctx, env, object)
 		default:
 			return nil, fmt.Errorf("unknown function %s", fnName)
 		}
