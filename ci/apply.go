@@ -6,7 +6,7 @@ import (
 	"dagger/slipway/internal/dagger"
 )
 
-// Up takes an environment from nothing to running: layers, cluster, deploy and checks.
+// Up takes an environment from nothing to running: layers, cluster, deploy, Flux and checks.
 //
 // It skips what is already done, and ends with a table of the stages.
 //

@@ -127,34 +127,6 @@ func (r *Cluster) UnmarshalJSON(bs []byte) error {
 	return nil
 }
 
-func (r Toolchain) MarshalJSON() ([]byte, error) {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	concrete.Container = r.Container
-	concrete.AnsibleImage = r.AnsibleImage
-	concrete.Pins = r.Pins
-	return json.Marshal(&concrete)
-}
-
-func (r *Toolchain) UnmarshalJSON(bs []byte) error {
-	var concrete struct {
-		Container    *dagger.Container
-		AnsibleImage string
-		Pins         *dagger.File
-	}
-	err := json.Unmarshal(bs, &concrete)
-	if err != nil {
-		return err
-	}
-	r.Container = concrete.Container
-	r.AnsibleImage = concrete.AnsibleImage
-	r.Pins = concrete.Pins
-	return nil
-}
-
 func (r Flux) MarshalJSON() ([]byte, error) {
 	var concrete struct {
 		Slipway *Slipway
@@ -192,6 +164,34 @@ func (r *Secrets) UnmarshalJSON(bs []byte) error {
 		return err
 	}
 	r.Slipway = concrete.Slipway
+	return nil
+}
+
+func (r Toolchain) MarshalJSON() ([]byte, error) {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	concrete.Container = r.Container
+	concrete.AnsibleImage = r.AnsibleImage
+	concrete.Pins = r.Pins
+	return json.Marshal(&concrete)
+}
+
+func (r *Toolchain) UnmarshalJSON(bs []byte) error {
+	var concrete struct {
+		Container    *dagger.Container
+		AnsibleImage string
+		Pins         *dagger.File
+	}
+	err := json.Unmarshal(bs, &concrete)
+	if err != nil {
+		return err
+	}
+	r.Container = concrete.Container
+	r.AnsibleImage = concrete.AnsibleImage
+	r.Pins = concrete.Pins
 	return nil
 }
 
